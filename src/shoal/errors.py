@@ -1,0 +1,95 @@
+"""Every error a user can meet.
+
+All of them derive from :class:`ShoalError`, whose text is one sentence for a person: what is wrong, the column or the
+option it concerns, and the way out. The command line prints that sentence and exits with 2; a traceback means a bug.
+Texts never contain values of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ShoalError(Exception):
+    """Something a user can put right; its text says how.
+
+    Examples
+    --------
+    >>> raise ShoalError("k=1 protects nobody; choose k of at least 2")
+    Traceback (most recent call last):
+        ...
+    shoal.errors.ShoalError: k=1 protects nobody; choose k of at least 2
+    """
+
+
+class ParameterError(ShoalError, ValueError):
+    """An option has a value that is not allowed."""
+
+
+class SchemaError(ShoalError, ValueError):
+    """Roles or kinds of columns that do not fit the table."""
+
+
+class UnknownColumn(SchemaError, KeyError):
+    """A column was named that the table does not have.
+
+    Examples
+    --------
+    >>> str(UnknownColumn("incme", ["age", "income"]))
+    'column "incme" is not in the table; did you mean "income"?'
+    """
+
+    def __init__(self, name: str, columns: Iterable[str]) -> None:
+        columns = list(columns)
+        super().__init__(f'column "{name}" is not in the table; {suggestion(name, columns)}')
+
+    def __str__(self) -> str:  # KeyError would print the repr
+        return str(self.args[0])
+
+
+class DataError(ShoalError, ValueError):
+    """The values of the table cannot be used as they are."""
+
+
+class MissingValues(DataError):
+    """Quasi-identifiers have holes and no policy for them was chosen."""
+
+
+class FileProblem(ShoalError, OSError):
+    """A file cannot be read or written."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class MissingExtra(ShoalError, ImportError):
+    """An optional library is needed for what was asked."""
+
+
+class GroupTooSmall(ShoalError, ValueError):
+    """A grouping or a finished table has a group of fewer than k records; nothing is released."""
+
+
+class GroupTooLarge(ShoalError, ValueError):
+    """A group exceeds the maximum size that was asked for or that the method promises."""
+
+
+def suggestion(name: str, choices: Iterable[str]) -> str:
+    """Return 'did you mean ...?' for the closest choice, else the list of choices.
+
+    Examples
+    --------
+    >>> suggestion("mdv", ["mdav", "ona"])
+    'did you mean "mdav"?'
+    >>> suggestion("zzz", ["mdav", "ona"])
+    'there is: mdav, ona'
+    """
+    choices = list(choices)
+    by_folded = {choice.casefold(): choice for choice in choices}
+    close = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    if close:
+        return f'did you mean "{by_folded[close[0]]}"?'
+    shown = ", ".join(choices[:20])
+    more = f" and {len(choices) - 20} more" if len(choices) > 20 else ""
+    return f"there is: {shown}{more}" if choices else "there are none"

@@ -1,0 +1,1 @@
+"""Methods that grow groups by distances between records."""

@@ -1,0 +1,1 @@
+"""Compiled loops shared by the methods."""

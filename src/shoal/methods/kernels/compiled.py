@@ -1,0 +1,101 @@
+"""Compiled loops that cost nothing until they are called.
+
+``@compiled`` marks a function for numba without importing numba: the import and the compilation happen at the first
+call, so ``import shoal`` and ``shoal --help`` stay fast. A compiled function may call another one as usual. The machine
+code is kept next to the source file, in a user cache folder if the installation is read-only, and nowhere if neither
+can be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import update_wrapper
+from typing import Any, overload
+
+_listeners: list[Callable[[str], None]] = []
+_numba_listens = False
+
+
+class Kernel:
+    """A function that becomes machine code when it is first called."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.function = function
+        self._options = options
+        self._dispatcher: Any = None
+        update_wrapper(self, function)
+
+    @property
+    def dispatcher(self) -> Any:
+        """The numba dispatcher; numba is imported when it is first asked for."""
+        if self._dispatcher is None:
+            import numba
+
+            _forward_compile_events()
+            try:
+                self._dispatcher = numba.njit(cache=True, **self._options)(self.function)
+            except RuntimeError:  # no folder for the cache can be written: compile once per process
+                self._dispatcher = numba.njit(**self._options)(self.function)
+        return self._dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        """Numba asks for this when a kernel is called from another kernel."""
+        return self.dispatcher._numba_type_
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the compiled function."""
+        return self.dispatcher(*arguments)
+
+
+@overload
+def compiled(function: Callable[..., Any]) -> Kernel: ...
+@overload
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Kernel]: ...
+def compiled(function: Any = None, **options: Any) -> Any:
+    """Mark a function for compilation at its first call; options go to ``numba.njit``.
+
+    The lock of the interpreter is released while it runs, so that threads can share the work.
+
+    Examples
+    --------
+    >>> @compiled
+    ... def double(x):
+    ...     return 2 * x
+    >>> double.function(21)  # the plain Python function stays at hand
+    42
+    """
+    options.setdefault("nogil", True)
+    if function is None:
+        return lambda decorated: Kernel(decorated, options)
+    return Kernel(function, options)
+
+
+@contextmanager
+def when_compiling(listener: Callable[[str], None]) -> Iterator[None]:
+    """Call the listener with the name of each kernel that has to be compiled (not loaded) inside the block."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def _forward_compile_events() -> None:
+    global _numba_listens  # noqa: PLW0603 - installed once per process
+    if _numba_listens:
+        return
+    from numba.core import event
+
+    class Forward(event.Listener):
+        def on_start(self, event: Any) -> None:
+            name = event.data["dispatcher"].py_func.__name__
+            for listener in _listeners:
+                listener(name)
+
+        def on_end(self, event: Any) -> None:
+            """Nothing to say."""
+
+    event.register("numba:compile", Forward())  # type: ignore[no-untyped-call]
+    _numba_listens = True

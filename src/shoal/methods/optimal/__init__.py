@@ -1,0 +1,1 @@
+"""Exact methods, bounds, and searches that come close to them."""

@@ -1,0 +1,1 @@
+"""Methods that cut the space and group inside the parts."""

@@ -1,0 +1,1 @@
+"""Optimal grouping of one column, and of many through a projection."""

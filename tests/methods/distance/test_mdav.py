@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.grouping import Grouping, canonical_labels
+from shoal.methods.distance.mdav import mdav
+
+from naive import distance as naive
+from strategies import points_and_k
+
+
+@given(points_and_k())
+def test_labels_equal_the_naive_twin(case):
+    points, k = case
+    np.testing.assert_array_equal(canonical_labels(mdav(points, k)), canonical_labels(naive.mdav(points, k)))
+
+
+@given(points_and_k())
+def test_all_groups_have_k_records_but_one(case):
+    points, k = case
+    sizes = np.sort(Grouping(mdav(points, k), k, max_size=2 * k - 1).sizes)
+    assert (sizes[:-1] == k).all()
+
+
+@pytest.mark.parametrize("n", [5, 9])
+def test_fewer_than_2k_records_make_one_group(n, rng):
+    assert set(mdav(rng.normal(size=(n, 3)), 5)) == {0}
+
+
+@given(points_and_k(), st.floats(1e-3, 1e3))
+def test_scaling_by_a_power_of_two_changes_nothing(case, scale):
+    points, k = case
+    scale = 2.0 ** round(np.log2(scale))
+    np.testing.assert_array_equal(mdav(points, k), mdav(points * scale, k))
