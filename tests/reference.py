@@ -1,4 +1,4 @@
-"""The reference data of the literature, read from ``$SHOAL_DATA`` or from the folder of shared data beside the checkout."""
+"""The reference data of the literature, read from ``$SHOAL_DATA`` or from ``../shared/data`` beside the checkout."""
 
 import csv
 import gzip

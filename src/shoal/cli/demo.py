@@ -1,0 +1,65 @@
+"""``shoal demo``: a generated patient table, protected before your eyes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli import options as shared
+
+_SHOWN = 5
+
+
+def demo_command(
+    folder: Annotated[Path, typer.Option(help="Where the files go; made if it is not there.")] = Path("shoal-demo"),
+    rows: Annotated[int, typer.Option(min=10, help="How many patients to generate.")] = 1000,
+    k: Annotated[int, typer.Option("-k", help="The smallest number of records that may look alike.")] = 5,
+    missing: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of missing incomes and educations.")] = 0.0,
+    method: Annotated[str, typer.Option(help="How records are grouped; see shoal methods.")] = "auto",
+    seed: Annotated[int, typer.Option(help="Another seed, another table.")] = 0,
+    threads: shared.Threads = None,
+    quiet: shared.Quiet = False,
+) -> None:
+    """Generate a patient table, protect it, show rows before and after, and write table, manifest and report."""
+    shared.use_threads(threads)
+    from shoal.api import protect
+    from shoal.cli.drawing import console, draw_release, draw_rows, drawn_progress
+    from shoal.datasets import EDUCATION_ORDER, patients
+    from shoal.errors import FileProblem
+    from shoal.tables import Table, write_table
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise FileProblem(
+            f'folder "{folder}" cannot be made: {problem.strerror}; choose another with --folder'
+        ) from None
+    people = folder / "patients.csv"
+    original = patients(rows, missing=missing, seed=seed)
+    write_table(Table.from_native(original), people)
+    with drawn_progress(quiet=quiet) as progress:
+        release = protect(
+            people,
+            k,
+            quasi=["age", "sex", "region", "education", "income", "height", "admitted"],
+            confidential=["diagnosis"],
+            identifiers=["name"],
+            orders={"education": EDUCATION_ORDER},
+            missing="own-group" if missing else None,
+            method=method,
+            seed=seed,
+            progress=progress,
+        )
+        progress.stage("writing")
+        paths = release.write(folder / "safe.csv", report=folder / "report.html")
+    if quiet:
+        return
+    head = original.head(_SHOWN)
+    draw_rows(f"{people}: the first {_SHOWN} of {rows:,} generated patients", head.columns, head.rows(), one_line=True)
+    shown = release.data.head(_SHOWN)
+    draw_rows(f"\n{paths[0]}: the same patients, protected", shown.columns, shown.rows(), one_line=True)
+    console().print()
+    draw_release(release, paths)
+    console().print(f"\nopen {folder / 'report.html'} in a browser to look at the evidence", soft_wrap=True)

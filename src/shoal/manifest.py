@@ -1,0 +1,87 @@
+"""The manifest: what was done, so that anybody can repeat and check it, without a single value of a record."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+from typing import Any
+
+from shoal.grouping import Grouping
+from shoal.measures.loss import Loss
+from shoal.methods.registry import Method
+from shoal.preparation import Prepared
+from shoal.privacy.k_anonymity import Classes
+from shoal.schema import Role
+from shoal.tables import Table
+
+
+def build_manifest(
+    *,
+    prepared: Prepared,
+    released: Table,
+    method: Method,
+    options: dict[str, Any],
+    facts: dict[str, Any],
+    grouping: Grouping,
+    classes: Classes,
+    loss: Loss,
+    keep_integers: bool,
+    warnings: tuple[str, ...],
+) -> dict[str, Any]:
+    """Return what was done, as a dictionary for JSON; holds nothing that depends on time, place or threads."""
+    schema = prepared.schema
+    dropped = set(schema.named(Role.IDENTIFIER))
+    return {
+        "shoal": version("shoal"),
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in ("numpy", "numba", "polars", "narwhals")},
+        "input": {
+            "records": prepared.table.n_rows,
+            "columns": len(prepared.table.names),
+            "fingerprint": f"sha256:{prepared.table.fingerprint()}",
+        },
+        "output": {
+            "records": released.n_rows,
+            "columns": len(released.names),
+            "fingerprint": f"sha256:{released.fingerprint()}",
+        },
+        "schema": {
+            "columns": [
+                {
+                    "name": column.name,
+                    "role": str(column.role),
+                    "kind": str(column.kind),
+                    **(
+                        {"weight": column.weight, "recode": str(column.representative)}
+                        if column.role == Role.QUASI
+                        else {}
+                    ),
+                    **({"dropped": True} if column.name in dropped else {}),
+                }
+                for column in schema.columns
+            ],
+            "within": list(schema.within),
+            "sampling_weight": schema.sampling_weight,
+            "missing": str(schema.missing),
+            "keep_integers": keep_integers,
+        },
+        "method": {"name": method.name, "options": options, "facts": facts, "blocks": len(prepared.blocks)},
+        "missing_values": {"imputed": prepared.imputed, "suppressed": prepared.suppressed},
+        "k": {"asked": grouping.k, "reached": classes.k},
+        "groups": {
+            "count": len(grouping),
+            "sizes": {str(size): count for size, count in grouping.size_histogram().items()},
+        },
+        "loss": {
+            "information": loss.information,
+            "sse": loss.sse,
+            "sst": loss.sst,
+            "columns": {
+                name: {"information": column.information, "sse": column.sse, "sst": column.sst}
+                for name, column in loss.columns.items()
+            },
+            "discernibility": loss.discernibility,
+            "average_size": loss.average_size,
+        },
+        "warnings": list(warnings),
+    }

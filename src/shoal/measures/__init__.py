@@ -1,0 +1,1 @@
+"""What a protection cost and what it protects, measured."""

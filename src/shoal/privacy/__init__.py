@@ -1,0 +1,1 @@
+"""Privacy models: check them on any table, from scratch, as an outsider would."""

@@ -1,0 +1,134 @@
+"""k-anonymity, counted on a finished table (Sweeney 2002; Thaeter 2021, Def. 2.4).
+
+Records with equal values in all quasi-identifiers form a class. A missing value is a value of its own: two records are
+in one class only if both have the hole. Nothing is dropped before counting, and row labels of a DataFrame play no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import GroupTooSmall, SchemaError
+from shoal.tables import Table
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of records that look alike.
+
+    Parameters
+    ----------
+    sizes
+        The number of records of each class, in no particular order.
+    """
+
+    sizes: NDArray[np.int64]
+
+    @property
+    def k(self) -> int:
+        """The size of the smallest class."""
+        return int(self.sizes.min())
+
+    def histogram(self) -> dict[int, int]:
+        """Return how many classes there are of each size."""
+        sizes, counts = np.unique(self.sizes, return_counts=True)
+        return {int(size): int(count) for size, count in zip(sizes, counts, strict=True)}
+
+    def records_below(self, k: int) -> int:
+        """Return how many records are in classes of fewer than k."""
+        return int(self.sizes[self.sizes < k].sum())
+
+
+def count_classes(table: Table, names: Sequence[str]) -> Classes:
+    """Count the classes that these columns form together.
+
+    Parameters
+    ----------
+    table
+        Any table, protected by whomever.
+    names
+        The quasi-identifiers.
+
+    Returns
+    -------
+    classes
+        Their sizes. Records are sorted by a hash and neighbours compared value by value, so the count is exact. Cost
+        O(n log n + n d), one column in memory at a time.
+
+    Examples
+    --------
+    >>> people = Table.from_native(pl.DataFrame({"age": [34, 34, None, 41, 41]}))
+    >>> count_classes(people, ["age"]).k
+    1
+    """
+    if not names:
+        raise SchemaError("no quasi-identifier is named, so there is nothing to count; name at least one column")
+    columns = [_comparable(table, name) for name in names]
+    order, candidate = _order_by_hash(columns)
+    for column in columns:
+        ordered = column().gather(order)
+        equal = ordered[1:].eq_missing(ordered[:-1]).to_numpy()
+        if not equal[candidate].all():
+            return _count_without_hashes(columns)
+    ends = np.append(np.flatnonzero(~candidate), table.n_rows - 1)
+    return Classes(np.diff(ends, prepend=-1))
+
+
+def _comparable(table: Table, name: str) -> Callable[[], pl.Series]:
+    """Return a way to get a column in which equal values are equal; read when needed, to hold one at a time."""
+    column = table.column(name)
+    if column.to_polars().dtype.is_nested():
+        raise SchemaError(f'column "{name}" is nested; flatten it before counting')
+
+    def read() -> pl.Series:
+        values = column.to_polars()
+        return values + 0.0 if values.dtype.is_float() else values  # one zero instead of two
+
+    return read
+
+
+def _order_by_hash(columns: list[Callable[[], pl.Series]]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the records sorted by a hash of all columns, and whether each has the hash of the one after it."""
+    mixed: NDArray[np.uint64] | None = None
+    for column in columns:
+        hashed = column().hash(seed=0).to_numpy()
+        mixed = (
+            hashed.copy()
+            if mixed is None
+            else (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15) ^ hashed
+        )
+    assert mixed is not None
+    order = np.argsort(mixed)
+    ordered = mixed[order]
+    return order, ordered[1:] == ordered[:-1]
+
+
+def _count_without_hashes(columns: list[Callable[[], pl.Series]]) -> Classes:
+    """Count exactly where two different records share a hash: rare, and slower."""
+    frame = pl.DataFrame({str(place): column() for place, column in enumerate(columns)})
+    return Classes(frame.group_by(pl.all()).len()["len"].to_numpy().astype(np.int64))
+
+
+def verify_k(table: Table, names: Sequence[str], k: int) -> Classes:
+    """Recount a finished table and refuse it if any class has fewer than k records.
+
+    Examples
+    --------
+    >>> people = Table.from_native(pl.DataFrame({"age": [34, 34, 41]}))
+    >>> verify_k(people, ["age"], 2)
+    Traceback (most recent call last):
+        ...
+    shoal.errors.GroupTooSmall: 1 of 3 records are in classes of fewer than k=2 (the smallest class has 1 record)
+    """
+    classes = count_classes(table, names)
+    if classes.k < k:
+        raise GroupTooSmall(
+            f"{classes.records_below(k)} of {table.n_rows} records are in classes of fewer than k={k} "
+            f"(the smallest class has {classes.k} record{'s' if classes.k > 1 else ''})"
+        )
+    return classes

@@ -1,0 +1,105 @@
+"""One column after grouping: every value replaced by the representative of its group, and what that cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.encoding import CategoryCodec, Codec, NumericCodec
+from shoal.grouping import Grouping
+from shoal.measures.loss import ColumnLoss, mismatch_loss, squared_loss
+from shoal.recoding.means import group_means
+from shoal.recoding.medians import group_medians
+from shoal.recoding.modes import group_modes
+from shoal.recoding.ranges import group_ranges, range_texts
+from shoal.recoding.rounding import round_keeping_sum
+from shoal.schema import Kind, Recode
+
+
+def recode_column(
+    codec: Codec,
+    series: nw.Series[Any],
+    values: NDArray[np.float64],
+    grouping: Grouping,
+    *,
+    original: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    medoids: NDArray[np.int64] | None,
+    keep_integers: bool,
+) -> tuple[nw.Series[Any], ColumnLoss]:
+    """Return the released column and its loss.
+
+    Parameters
+    ----------
+    codec
+        The codec of the column.
+    series
+        The column as it came, for its type.
+    values
+        Its values as the codec sees them, holes filled as the policy says.
+    grouping
+        The groups.
+    original
+        Its values without any filling, against which the loss is measured.
+    weights
+        Sampling weights.
+    medoids
+        The nearest record to the centroid of each group, where that is the representative.
+    keep_integers
+        Whether integer columns stay integers.
+    """
+    recode = codec.column.representative
+    if recode == Recode.RANGE:
+        representatives = sum_of_ends(values, grouping) / 2
+        released = _range_series(codec, series, values, grouping)
+        return released, _loss(codec, original, representatives[grouping.labels], weights)
+    if recode == Recode.MEDOID:
+        assert medoids is not None
+        representatives = values[medoids]
+    elif recode == Recode.MODE:
+        representatives = _modes(values, grouping, weights)
+    elif recode == Recode.MEDIAN:
+        representatives = group_medians(values, grouping, weights, lower=codec.column.kind == Kind.ORDINAL)
+    else:
+        representatives = group_means(values, grouping, weights)
+    if isinstance(codec, NumericCodec) and codec.whole and keep_integers:
+        sizes = grouping.sizes if weights is None else np.bincount(grouping.labels, weights)
+        representatives = (
+            round_keeping_sum(representatives, sizes.astype(np.float64))
+            if recode == Recode.MEAN
+            else np.rint(representatives)
+        )
+    changed = representatives[grouping.labels]
+    return codec.restore(changed, series, keep_integers=keep_integers), _loss(codec, original, changed, weights)
+
+
+def sum_of_ends(values: NDArray[np.float64], grouping: Grouping) -> NDArray[np.float64]:
+    """Return lowest plus highest value of each group."""
+    lowest, highest = group_ranges(values, grouping)
+    return values[lowest] + values[highest]
+
+
+def _modes(values: NDArray[np.float64], grouping: Grouping, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return the most frequent value of each group; a missing one counts as a value."""
+    distinct, codes = np.unique(values, return_inverse=True)  # equal NaN are one value
+    return distinct[group_modes(codes.reshape(-1), grouping, weights)]
+
+
+def _range_series(
+    codec: Codec, series: nw.Series[Any], values: NDArray[np.float64], grouping: Grouping
+) -> nw.Series[Any]:
+    lowest, highest = group_ranges(values, grouping)
+    texts = range_texts(*(codec.restore(values[ends], series).to_list() for ends in (lowest, highest)))
+    column = np.array(texts, dtype=object)[grouping.labels]
+    return nw.new_series(series.name, column.tolist(), nw.String, backend=series.implementation)
+
+
+def _loss(
+    codec: Codec, original: NDArray[np.float64], changed: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> ColumnLoss:
+    if isinstance(codec, CategoryCodec) and codec.column.kind == Kind.NOMINAL:
+        return mismatch_loss(original, changed, weights)
+    return squared_loss(codec.standardised(original), codec.standardised(changed), weights)

@@ -1,0 +1,88 @@
+"""Whole numbers for the means of an integer column, such that the sum of the column survives.
+
+Each mean is rounded down or up. Going through the groups in the order of their means, the direction is chosen such that
+the sum of everything rounded so far stays as near as possible to the true sum; neighbouring groups thus balance each
+other, and no part of the distribution drifts. The sum of the whole column is off by at most half of the largest group,
+and by nothing at all where some exchange of two groups repairs that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.methods.kernels.compiled import compiled
+
+
+def round_keeping_sum(means: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round means to whole numbers, keeping the sum of ``means * sizes``.
+
+    Parameters
+    ----------
+    means
+        The mean of each group; NaN stays NaN.
+    sizes
+        The number of records of each group, or the sum of their sampling weights.
+
+    Returns
+    -------
+    rounded
+        Each mean rounded down or up. Cost O(g log g) for g groups.
+
+    Examples
+    --------
+    >>> round_keeping_sum(np.array([1.5, 1.5, 3.0]), np.array([2.0, 2.0, 2.0]))
+    array([1., 2., 3.])
+    """
+    order = np.argsort(means, kind="stable")
+    sizes = sizes.astype(np.float64)
+    rounded: NDArray[np.float64] = _round(means, sizes, order)
+    _repair(means, sizes, rounded)
+    return rounded
+
+
+@compiled
+def _round(means: Any, sizes: Any, order: Any) -> Any:
+    rounded = np.empty(means.size)
+    owed = 0.0  # true sum less rounded sum
+    for place in range(order.size):
+        g = order[place]
+        low = np.floor(means[g])
+        if np.isnan(means[g]) or low == means[g]:
+            rounded[g] = means[g]
+            continue
+        excess = (means[g] - low) * sizes[g]
+        rounded[g] = low + 1.0 if abs(owed + excess - sizes[g]) < abs(owed + excess) else low
+        owed += (means[g] - rounded[g]) * sizes[g]
+    return rounded
+
+
+def _repair(means: NDArray[np.float64], sizes: NDArray[np.float64], rounded: NDArray[np.float64]) -> None:
+    """Turn round one group that was rounded down and one that was rounded up, where that brings the sum nearer."""
+    fraction = rounded - means
+    owed = -float(np.nansum(fraction * sizes))
+    up = _one_of_each_size(np.flatnonzero(fraction < 0), sizes, fraction)
+    down = _one_of_each_size(np.flatnonzero(fraction > 0), sizes, -fraction)
+    if abs(owed) < 1e-6:
+        return
+    best, best_pair = abs(owed) * (1 - 1e-9), (-1, -1)
+    for a in [-1, *up]:
+        for b in [-1, *down]:
+            left = abs(owed - (sizes[a] if a >= 0 else 0.0) + (sizes[b] if b >= 0 else 0.0))
+            if left < best:
+                best, best_pair = left, (a, b)
+    for group, step in zip(best_pair, (1.0, -1.0), strict=True):
+        if group >= 0:
+            rounded[group] += step
+
+
+def _one_of_each_size(groups: NDArray[np.int64], sizes: NDArray[np.float64], cost: NDArray[np.float64]) -> list[int]:
+    """Return, for up to 32 different sizes, the group whose mean is nearest to being rounded the other way."""
+    cheapest: dict[float, int] = {}
+    for g in groups[np.argsort(cost[groups], kind="stable")].tolist():
+        cheapest.setdefault(float(sizes[g]), g)
+        if len(cheapest) == 32:
+            break
+    return list(cheapest.values())

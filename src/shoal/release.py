@@ -1,0 +1,140 @@
+"""What comes out of a protection: the table, its groups, the evidence, and the files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import ParameterError
+from shoal.grouping import Grouping
+from shoal.measures.loss import Loss
+from shoal.privacy.k_anonymity import Classes, verify_k
+from shoal.schema import Schema
+from shoal.tables import Table, check_output, write_files
+from shoal.tables.files import write_plainly, write_text
+
+
+@dataclass(frozen=True)
+class Release:
+    """A protected table with the evidence for it.
+
+    Parameters
+    ----------
+    table
+        The protected table.
+    schema
+        What each column was.
+    grouping
+        Which record is in which group; internal evidence, not part of what is handed out.
+    classes
+        The recount on the finished table.
+    loss
+        What was lost.
+    manifest
+        What was done, as a dictionary that holds no values of records.
+    warnings
+        What a person should know before handing the table out.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [30, 32, 60, 62], "name": ["Ann", "Bob", "Cyd", "Dan"]})
+    >>> release = shoal.protect(people, k=2, quasi=["age"], identifiers=["name"])
+    >>> release.data.to_dict(as_series=False)
+    {'age': [31, 31, 61, 61]}
+    >>> release.k, round(release.loss.information, 4)
+    (2, 0.0044)
+    """
+
+    table: Table
+    schema: Schema
+    grouping: Grouping
+    classes: Classes
+    loss: Loss
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    @property
+    def data(self) -> Any:
+        """The protected table, in the library that the original came in (polars for text files)."""
+        return self.table.native
+
+    @property
+    def k(self) -> int:
+        """The size of the smallest class of the finished table."""
+        return self.classes.k
+
+    def manifest_json(self) -> str:
+        """Return the manifest as JSON text; the same protection gives the same bytes."""
+        return json.dumps(self.manifest, indent=2, ensure_ascii=False) + "\n"
+
+    def write(
+        self, path: str | Path, *, manifest: str | Path | None = None, report: str | Path | None = None
+    ) -> list[Path]:
+        """Write table, manifest and, if asked for, report; all of them or none.
+
+        Parameters
+        ----------
+        path
+            Where the table goes; its ending says the format.
+        manifest
+            Where the manifest goes; by default beside the table, ``safe.csv`` with ``safe.manifest.json``.
+        report
+            Where the report goes; none by default.
+
+        Returns
+        -------
+        paths
+            What was written.
+        """
+        path = Path(path)
+        manifest = Path(manifest) if manifest is not None else default_manifest_path(path)
+        writers: dict[Path, Callable[[Path], None]] = {manifest: self._write_manifest}
+        if report is not None:
+            writers[Path(report)] = self._write_report
+        writers[path] = lambda place: write_plainly(self.table, place, target=path)  # the table appears last
+        check_targets(path, manifest, report)
+        verify_k(self.table, self.schema.protected, int(self.manifest["k"]["asked"]))
+        write_files(writers)
+        return [path, *(place for place in writers if place != path)]
+
+    def report(self, path: str | Path) -> Path:
+        """Write the report as one HTML file that opens offline."""
+        path = Path(path)
+        check_output(path, table=False)
+        write_files({path: self._write_report})
+        return path
+
+    def _write_manifest(self, path: Path) -> None:
+        write_text(path, self.manifest_json())
+
+    def _write_report(self, path: Path) -> None:
+        from shoal.report import render_report
+
+        write_text(path, render_report(self))
+
+
+def default_manifest_path(path: Path) -> Path:
+    """Return ``safe.manifest.json`` for ``safe.csv`` or ``safe.csv.gz``.
+
+    Examples
+    --------
+    >>> default_manifest_path(Path("out/safe.csv.gz")).name
+    'safe.manifest.json'
+    """
+    name = path.name.removesuffix(".gz")
+    return path.with_name(f"{Path(name).stem}.manifest.json")
+
+
+def check_targets(path: Path, manifest: Path, report: str | Path | None, *, inputs: tuple[Path, ...] = ()) -> None:
+    """Refuse, before any work, places that cannot be written or that are one and the same."""
+    check_output(path, inputs=inputs)
+    check_output(manifest, inputs=inputs, table=False)
+    if report is not None:
+        check_output(Path(report), inputs=inputs, table=False)
+    places = [Path(place).resolve() for place in (path, manifest, report) if place is not None]
+    if len(set(places)) < len(places):
+        raise ParameterError("table, manifest and report need three different files")

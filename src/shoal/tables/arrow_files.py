@@ -1,0 +1,146 @@
+"""Parquet and Arrow/Feather files, through pyarrow so that types, dictionaries, time zones and notes survive.
+
+Nested columns are refused: a list or a struct has no place in a table of records that are compared value by value.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError, FileProblem, SchemaError
+from shoal.tables.converting import to_arrow
+from shoal.tables.dialect import check_header
+
+if TYPE_CHECKING:
+    from shoal.tables.table import Table
+
+_ROWS = 131_072  # per row group or batch: small enough to write without a second copy of the table
+
+
+def read_parquet(path: Path, rows: int | None = None) -> Table:
+    """Read a Parquet file, or its first rows."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path, pre_buffer=False) as file:  # a buffer would hold the whole file beside the table
+            _check_schema(path, file.schema_arrow)
+            if rows is None:
+                native = file.read()
+            else:
+                batches = list(_first(file.iter_batches(batch_size=rows), 1))
+                native = pa.Table.from_batches(batches, file.schema_arrow)
+    except (pa.ArrowException, OSError) as error:
+        raise _broken(path, "Parquet", error) from error
+    return _table(path, native)
+
+
+def read_arrow(path: Path, rows: int | None = None) -> Table:
+    """Read an Arrow or Feather file, or its first rows; files and streams are told apart by their content."""
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    try:
+        with path.open("rb") as file:
+            opener = ipc.open_file if file.read(6) == b"ARROW1" else ipc.open_stream
+            file.seek(0)
+            with opener(file) as reader:
+                _check_schema(path, reader.schema)
+                if rows is None:
+                    native = reader.read_all()
+                else:
+                    native = pa.Table.from_batches(_first(_batches(reader), rows), reader.schema).slice(0, rows)
+    except (pa.ArrowException, OSError) as error:
+        raise _broken(path, "Arrow", error) from error
+    return _table(path, native)
+
+
+def write_parquet(table: Table, path: Path) -> None:
+    """Write a table as Parquet."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    native = _with_honest_notes(to_arrow(table))
+    _check_schema(path, native.schema)
+    repeated = [field.name for field in native.schema if not pa.types.is_floating(field.type)]
+    options = {"compression": "zstd", "use_dictionary": repeated}  # a dictionary of measurements only costs time
+    with path.open("wb") as file, parquet.ParquetWriter(file, native.schema, **options) as writer:
+        for start in range(0, native.num_rows, _ROWS):
+            writer.write_table(native.slice(start, _ROWS))
+
+
+def write_arrow(table: Table, path: Path, *, compressed: bool) -> None:
+    """Write a table as an Arrow file, or as Feather, which is the same with compression."""
+    from pyarrow import ipc
+
+    native = _with_honest_notes(to_arrow(table)).unify_dictionaries()
+    _check_schema(path, native.schema)
+    options = ipc.IpcWriteOptions(compression="lz4" if compressed else None)
+    with path.open("wb") as file, ipc.new_file(file, native.schema, options=options) as writer:
+        writer.write_table(native, max_chunksize=_ROWS)
+
+
+def _batches(reader: Any) -> Any:
+    if hasattr(reader, "num_record_batches"):
+        return (reader.get_batch(number) for number in range(reader.num_record_batches))
+    return reader
+
+
+def _first(batches: Any, rows: int) -> list[Any]:
+    """Return batches until there are enough rows."""
+    found: list[Any] = []
+    for batch in batches:
+        found.append(batch)
+        if sum(part.num_rows for part in found) >= rows:
+            break
+    return found
+
+
+def _table(path: Path, native: Any) -> Table:
+    import narwhals as nw
+
+    from shoal.tables.table import Table
+
+    if not native.num_rows:
+        raise DataError(f"{path} has columns but no records")
+    return Table(nw.from_native(native, eager_only=True), source=path)
+
+
+def _check_schema(path: Path, schema: Any) -> None:
+    import pyarrow as pa
+
+    if not schema.names:
+        raise DataError(f"{path} has no columns")
+    check_header(path, schema.names)
+    for field in schema:
+        if pa.types.is_nested(field.type):
+            raise SchemaError(
+                f'{path}: column "{field.name}" is nested ({field.type}); flatten it into plain columns or drop it'
+            )
+
+
+def _with_honest_notes(native: Any) -> Any:
+    """Return the table with pandas' notes about columns that have left taken out."""
+    notes = dict(native.schema.metadata or {})
+    if b"pandas" not in notes:
+        return native
+    try:
+        pandas = json.loads(notes[b"pandas"])
+        kept = set(native.column_names)
+        pandas["columns"] = [column for column in pandas["columns"] if column["field_name"] in kept]
+        pandas["index_columns"] = [
+            index for index in pandas["index_columns"] if isinstance(index, dict) or index in kept
+        ]
+        notes[b"pandas"] = json.dumps(pandas).encode()
+    except (ValueError, KeyError, TypeError):
+        del notes[b"pandas"]
+    return native.replace_schema_metadata(notes)
+
+
+def _broken(path: Path, title: str, error: Exception) -> Exception:
+    """Return what to say of a file that pyarrow cannot read; our own errors pass."""
+    if isinstance(error, FileProblem):
+        return error
+    return FileProblem(f"{path} cannot be read as {title}: it is broken, cut off or of another format")

@@ -1,0 +1,258 @@
+"""How a text table is written: delimiter, encoding, decimal sign, line ends.
+
+``detect`` looks at the beginning of a file and finds what was not given; the same dialect then serves to write the
+protected table, so that whoever reads the original can read the release.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from shoal.errors import DataError, FileProblem, ParameterError, SchemaError
+
+DELIMITERS = ",;\t|"
+_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+_WORDS = {**{name: sign for sign, name in _NAMES.items()}, "\\t": "\t"}
+_HEAD = 2**18
+_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_GROUPED_NUMBER = re.compile(r"[+-]?\d{1,3},\d{3}")
+_POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+_WHOLE_NUMBER = re.compile(r"[+-]?\d+")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text table is written.
+
+    Parameters
+    ----------
+    delimiter
+        The sign between fields.
+    encoding
+        The encoding, by its Python name.
+    bom
+        Whether the file opens with a byte order mark.
+    decimal
+        The decimal sign, a point or a comma.
+    line_end
+        What ends a line.
+    missing
+        For columns in which missing values had a mark (``NA``) the mark, to be written again.
+    moments
+        For columns of dates with time their format.
+    """
+
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    bom: bool = False
+    decimal: str = "."
+    line_end: str = "\n"
+    missing: Mapping[str, str] = field(default_factory=dict)
+    moments: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def codec(self) -> str:
+        """The Python codec that reads the file, which swallows a byte order mark."""
+        if self.bom:
+            return {"utf-8": "utf-8-sig"}.get(self.encoding, "utf-16")
+        return self.encoding
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What the beginning of a text file says: its dialect, the header, and the blank lines above the header."""
+
+    dialect: Dialect
+    header: list[str]
+    blank: int = 0
+
+
+def detect(path: Path, encoding: str, *, bom: bool, delimiter: str | None, decimal: str | None) -> Opening:
+    """Find what was not given, from the beginning of a file whose encoding is supposed to be known.
+
+    Raises UnicodeDecodeError if the beginning is not in that encoding.
+    """
+    dialect = Dialect(encoding=encoding, bom=bom)
+    head, whole = _head_text(path, dialect.codec)
+    if not head.strip():
+        raise FileProblem(f"{path} is empty; a table needs a header and records")
+    if "\0" in head:
+        raise FileProblem(f"{path} is not a text table: it holds zero bytes; give its encoding if it is text")
+    delimiter = delimiter or _find_delimiter(head, path)
+    rows = _sample(head, delimiter, whole=whole)
+    blank = next(number for number, row in enumerate(rows) if row)
+    header = rows[blank]
+    check_header(path, header)
+    if whole and len(rows) == blank + 1:
+        raise DataError(f"{path} has a header but no records")
+    first_line = re.search(r"\r\n|\n|\r", head)
+    line_end = "\r\n" if first_line and first_line[0] == "\r\n" else "\n"
+    decimal = decimal or _find_decimal(rows[blank + 1 :], delimiter)
+    return Opening(Dialect(delimiter, encoding, bom, decimal, line_end), header, blank)
+
+
+def encodings_to_try(path: Path, given: str | None) -> list[tuple[str, bool]]:
+    """Return encodings, each with whether there is a byte order mark, in the order to try them.
+
+    UTF-8 almost never fits a file by accident, so it comes first; Windows' cp1252 leaves few bytes undefined, latin-1
+    none.
+    """
+    with opened(path) as file:
+        start = file.read(4)
+    marks = [
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ]
+    found = next((name for mark, name in marks if start.startswith(mark)), None)
+    if given is not None:
+        name = _known_encoding(given)
+        if name == "utf-16" and found is None:
+            return [("utf-16-le", False)]
+        if found is not None and name in {found, "utf-16"}:
+            return [(found, True)]
+        return [(name, False)]
+    return [(found, True)] if found else [("utf-8", False), ("cp1252", False), ("latin-1", False)]
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file as bytes, unpacked if it is gzip, whatever its name; say so if the packing is broken."""
+    with path.open("rb") as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        if path.suffix.casefold() == ".gz" and not packed and raw.read(1):
+            raise FileProblem(f"{path} is not a gzip file although its name says so; rename or pack it")
+        raw.seek(0)
+        try:
+            yield gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[misc]
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise FileProblem(f"{path}: the gzip file is broken or cut off; copy or pack it again") from error
+
+
+def check_header(path: Path, header: list[str]) -> None:
+    """Refuse names that are empty or not unique."""
+    for position, name in enumerate(header, start=1):
+        if not name.strip():
+            raise SchemaError(f"{path}: column {position} of {len(header)} has no name in the header; give it one")
+    for name, count in Counter(header).items():
+        if count > 1:
+            raise SchemaError(f'{path}: {count} columns are named "{name}" in the header; give each its own name')
+
+
+def known_delimiter(given: str | None) -> str | None:
+    r"""Return the delimiter that an option names.
+
+    Examples
+    --------
+    >>> known_delimiter("tab")
+    '\t'
+    """
+    if given is None:
+        return None
+    sign = _WORDS.get(given.casefold(), given)
+    if len(sign) != 1 or sign in '"\r\n' or not sign.isascii():
+        raise ParameterError(f'delimiter="{given}" must be one sign, for example {", ".join(_NAMES.values())}')
+    return sign
+
+
+def known_decimal(given: str | None) -> str | None:
+    """Return the decimal sign that an option names."""
+    if given not in {None, ".", ","}:
+        raise ParameterError(f'decimal="{given}" must be "." or ","')
+    return given
+
+
+def _known_encoding(given: str) -> str:
+    try:
+        "".encode(given)  # also refuses codecs that are no encodings of text
+        name = codecs.lookup(given).name
+    except (LookupError, ValueError) as error:
+        raise ParameterError(
+            f'encoding="{given}" is not known; try "utf-8", "cp1252", "latin-1" or "utf-16"'
+        ) from error
+    return {"utf-8-sig": "utf-8", "iso8859-1": "latin-1"}.get(name, name)
+
+
+def _head_text(path: Path, codec: str) -> tuple[str, bool]:
+    """Return the beginning of a file, at least to the first line end, and whether that is all of it."""
+    size = _HEAD
+    while True:
+        with opened(path) as file:
+            raw = file.read(size)
+        whole = len(raw) < size
+        text = codecs.getincrementaldecoder(codec)().decode(raw, final=whole)
+        if whole or "\n" in text or "\r" in text or size >= 2**30:
+            return text, whole
+        size *= 8
+
+
+def _sample(head: str, delimiter: str, *, whole: bool = True, rows: int = 1000) -> list[list[str]]:
+    """Return the first records of a text; the last one only if it cannot be cut off."""
+    reader = csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)
+    found: list[list[str]] = []
+    with long_fields():
+        for row in reader:
+            found.append(row)
+            if len(found) > rows:
+                break
+        else:
+            if not whole and len(found) > 1:
+                found.pop()
+    return found
+
+
+@contextmanager
+def long_fields() -> Iterator[None]:
+    """Let the csv module take fields of any length."""
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _find_delimiter(head: str, path: Path) -> str:
+    """Return the sign that cuts the header, and most records into as many fields as the header."""
+    extension = path.with_suffix("").suffix if path.suffix.casefold() == ".gz" else path.suffix
+    best, best_score = "\t" if extension.casefold() == ".tsv" else ",", (0.0, 0)
+    for sign in DELIMITERS:
+        rows = [row for row in _sample(head, sign, whole=False, rows=200) if row]
+        if not rows or len(rows[0]) < 2:
+            continue
+        same = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
+        if (same, len(rows[0])) > best_score:
+            best, best_score = sign, (same, len(rows[0]))
+    return best
+
+
+def _find_decimal(rows: list[list[str]], delimiter: str) -> str:
+    """Return a comma if whole columns of the sample are numbers with a comma and none are with a point.
+
+    With a tab or bar, ``1,234`` may be a thousand: such columns alone do not make a decimal comma.
+    """
+    if delimiter == "," or not rows:
+        return "."
+    comma = False
+    for column in zip(*(row for row in rows if len(row) == len(rows[0])), strict=True):
+        values = [value.strip() for value in column if value.strip()]
+        with_point = [value for value in values if _POINT_NUMBER.fullmatch(value)]
+        with_comma = [value for value in values if _COMMA_NUMBER.fullmatch(value)]
+        numbers = len(with_comma) + sum(_WHOLE_NUMBER.fullmatch(value) is not None for value in values)
+        if with_point and len(with_point) + numbers - len(with_comma) == len(values):
+            return "."
+        if with_comma and numbers >= 0.9 * len(values):
+            grouped = all(_GROUPED_NUMBER.fullmatch(value) for value in with_comma)
+            comma = comma or delimiter == ";" or not grouped
+    return "," if comma else "."

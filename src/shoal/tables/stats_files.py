@@ -1,0 +1,275 @@
+"""SPSS, Stata and SAS files through pyreadstat, with labels, formats and declared missing values kept.
+
+Whole numbers of SPSS, which it stores as floating point with a format of no decimals, become whole numbers. Declared
+missing values are missing in the table and get their codes back when written (see :mod:`shoal.tables.labels`). After
+writing, the file is opened once more and its records are counted, because not every full disk is reported.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.errors import DataError, FileProblem, MissingExtra, SchemaError
+from shoal.tables.converting import is_text, to_polars
+from shoal.tables.csv_writer import check_writable
+from shoal.tables.formats import format_of
+from shoal.tables.labels import Labels
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.tables.table import Table
+
+_READERS = {".sav": "read_sav", ".zsav": "read_sav", ".dta": "read_dta", ".xpt": "read_xport"}
+_LONGEST_NAME = {".sav": 64, ".zsav": 64, ".dta": 32, ".xpt": 32}
+_LARGEST_LONG = 2_147_483_620  # of Stata; SPSS and SAS have no whole numbers
+_WHOLE_FORMAT = re.compile(r"[FN]\d+(\.0)?")
+_TIME_FORMAT = re.compile(r"DATE|TIME|MOYR|QYR|WKYR|MONTH|WKDAY|%t", re.IGNORECASE)
+
+
+def read_stats(path: Path, *, rows: int | None = None, encoding: str | None = None) -> Table:
+    """Read a SPSS, Stata or SAS file, or its first rows."""
+    import narwhals as nw
+    import polars as pl
+
+    from shoal.tables.table import Table
+
+    extension = format_of(path).extension
+    reader = getattr(_pyreadstat(), _READERS.get(extension, "read_sas7bdat"))
+    options: dict[str, Any] = {"output_format": "polars", "row_limit": rows or 0, "encoding": encoding}
+    if extension != ".xpt":
+        options["user_missing"] = True
+    try:
+        frame, facts = reader(str(path), **options)
+    except Exception as error:  # pyreadstat raises Exception itself for broken files
+        raise FileProblem(
+            f"{path} cannot be read as {format_of(path).title}: it is broken, cut off, encrypted or in another encoding"
+        ) from error
+    if not frame.width:
+        raise DataError(f"{path} has no columns")
+    if not frame.height:
+        raise DataError(f"{path} has columns but no records")
+    frame, codes = _declared_missing(frame, facts)
+    frame = frame.with_columns(pl.col(pl.String).replace("", None))  # these programs have no other missing text
+    labels = Labels(
+        variable={name: label for name, label in facts.column_names_to_labels.items() if label},
+        values={name: dict(values) for name, values in facts.variable_value_labels.items() if values},
+        formats={name: kind for name, kind in facts.original_variable_types.items() if kind and kind != "NULL"},
+        measures={name: measure for name, measure in facts.variable_measure.items() if measure != "unknown"},
+        widths={name: width for name, width in facts.variable_display_width.items() if width > 0},
+        missing_ranges=dict(facts.missing_ranges),
+        missing_codes=codes,
+        file_label=facts.file_label or "",
+        notes=list(facts.notes or []),
+        table_name=facts.table_name,
+        family=extension,
+    )
+    if extension in {".sav", ".zsav"}:
+        frame = _whole_numbers(frame, labels)
+    return Table(nw.from_native(frame, eager_only=True), source=path, labels=labels)
+
+
+def write_stats(table: Table, path: Path, target: Path) -> None:
+    """Write a SPSS, Stata or SAS transport file."""
+    pyreadstat = _pyreadstat()
+    extension = format_of(target).extension
+    frame = to_polars(table)
+    check_writable(frame, target)
+    _check_names(frame.columns, extension, target)
+    labels = _fitting(table.labels or Labels(), frame, extension)
+    frame = _with_codes(_storable(frame), labels)
+    options: dict[str, Any] = {
+        "file_label": labels.file_label,
+        "column_labels": labels.variable,
+        "variable_format": labels.formats,
+    }
+    if extension == ".xpt":
+        options["table_name"] = labels.table_name or "DATASET"
+        write = pyreadstat.write_xport
+    elif extension == ".dta":
+        options["variable_value_labels"] = labels.values
+        options["missing_user_values"] = {name: sorted(set(codes)) for name, (_, codes) in labels.missing_codes.items()}
+        write = pyreadstat.write_dta
+    else:
+        options |= {
+            "variable_value_labels": labels.values,
+            "missing_ranges": labels.missing_ranges,
+            "variable_measure": labels.measures,
+            "variable_display_width": labels.widths,
+            "note": labels.notes or None,
+            "compress": extension == ".zsav",
+            "row_compress": extension == ".sav",
+        }
+        write = pyreadstat.write_sav
+    try:
+        write(frame, str(path), **options)
+    except Exception as error:  # as above; the text of the library may quote values
+        raise _unwritable(target, error) from error
+    _check_complete(path, frame, extension, target)
+
+
+def _pyreadstat() -> Any:
+    try:
+        import pyreadstat
+    except ImportError as error:
+        raise MissingExtra(
+            'SPSS, Stata and SAS files need pyreadstat; install it with: pip install "shoal[stats-files]"'
+        ) from error
+    return pyreadstat
+
+
+def _declared_missing(frame: pl.DataFrame, facts: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Return the frame with declared missing values as missing, and the codes they had, by column."""
+    import polars as pl
+
+    codes: dict[str, Any] = {}
+    for name, ranges in facts.missing_ranges.items():
+        column = frame[name]
+        declared = pl.Series(np.zeros(frame.height, np.bool_))
+        for found in ranges:
+            declared |= column.is_between(found["lo"], found["hi"]).fill_null(value=False)
+        if declared.any():
+            codes[name] = (np.flatnonzero(declared.to_numpy()), column.filter(declared).to_list())
+            frame = frame.with_columns(column.zip_with(~declared, pl.Series([None], dtype=column.dtype)))
+    for name in facts.missing_user_values:  # Stata's .a to .z come as letters among numbers
+        values = frame[name].to_list()
+        letters = [row for row, value in enumerate(values) if isinstance(value, str)]
+        codes[name] = (np.array(letters, np.int64), [values[row] for row in letters])
+        numbers = [None if isinstance(value, str) else value for value in values]
+        frame = frame.with_columns(pl.Series(name, numbers, strict=False))
+    return frame, codes
+
+
+def _whole_numbers(frame: pl.DataFrame, labels: Labels) -> pl.DataFrame:
+    import polars as pl
+
+    whole = [
+        name
+        for name, kind in labels.formats.items()
+        if _WHOLE_FORMAT.fullmatch(kind)
+        and frame[name].dtype == pl.Float64
+        and frame[name].is_finite().all()
+        and (frame[name].abs() < 2**53).all()
+        and (frame[name] == frame[name].round()).all()
+    ]
+    return frame.with_columns(pl.col(whole).cast(pl.Int64)) if whole else frame
+
+
+def _fitting(labels: Labels, frame: pl.DataFrame, extension: str) -> Labels:
+    """Return the labels without what no longer fits: numbers that became text, formats of another program."""
+    text = {name: is_text(dtype) for name, dtype in frame.schema.items()}
+
+    def fits(name: str, keys: Any) -> bool:
+        return all(isinstance(key, str) == text[name] for key in keys)
+
+    same = labels.family == extension or {labels.family, extension} <= {".sav", ".zsav"}
+    stata = labels.family == extension == ".dta"
+    lettered = set(labels.missing_codes) if stata else set()
+    values = {
+        name: {key: label for key, label in found.items() if name in lettered or isinstance(key, str) == text[name]}
+        for name, found in labels.values.items()
+    }
+    if extension == ".dta":  # Stata labels whole numbers only
+        values = {
+            name: {int(key) if isinstance(key, float) else key: label for key, label in found.items()}
+            for name, found in values.items()
+            if not text[name] and all(isinstance(key, str) or key == int(key) for key in found)
+        }
+    ranges = {
+        name: found
+        for name, found in labels.missing_ranges.items()
+        if same and fits(name, [part["lo"] for part in found])
+    }
+    return replace(
+        labels,
+        values={name: found for name, found in values.items() if found},
+        formats={
+            name: kind for name, kind in labels.formats.items() if same and _format_fits(kind, frame.schema[name])
+        },
+        missing_ranges=ranges,
+        missing_codes={
+            name: found for name, found in labels.missing_codes.items() if same and (stata or name in ranges)
+        },
+    )
+
+
+def _format_fits(kind: str, dtype: Any) -> bool:
+    if _TIME_FORMAT.search(kind):
+        return bool(dtype.is_temporal())
+    text = kind[0] in "A$" or kind.endswith("s")
+    return not dtype.is_temporal() and text == is_text(dtype)
+
+
+def _storable(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with types these programs do not have as the nearest they have."""
+    import polars as pl
+
+    changed = []
+    for name, dtype in frame.schema.items():
+        if isinstance(dtype, pl.Categorical | pl.Enum):
+            changed.append(pl.col(name).cast(pl.String))
+        elif dtype.is_decimal():
+            changed.append(pl.col(name).cast(pl.Float64))
+        elif dtype == pl.Boolean:
+            changed.append(pl.col(name).cast(pl.Int8))
+        elif dtype == pl.Int64 and (frame[name].abs() <= _LARGEST_LONG).all():
+            changed.append(pl.col(name).cast(pl.Int32))  # stored as whole numbers, not as floating point
+        elif isinstance(dtype, pl.Datetime) and dtype.time_zone:
+            changed.append(pl.col(name).dt.convert_time_zone("UTC").dt.replace_time_zone(None))
+        elif isinstance(dtype, pl.Duration):
+            changed.append(pl.col(name).dt.total_seconds(fractional=True))
+    return frame.with_columns(changed) if changed else frame
+
+
+def _with_codes(frame: pl.DataFrame, labels: Labels) -> pl.DataFrame:
+    """Return the frame with the codes of declared missing values put back where a value is still missing."""
+    import polars as pl
+
+    for name, (rows, codes) in labels.missing_codes.items():
+        values = frame[name].to_list()
+        for row, code in zip(rows, codes, strict=True):
+            values[row] = code if values[row] is None else values[row]
+        text = frame[name].dtype == pl.String
+        letters = not text and any(isinstance(code, str) for code in codes)
+        dtype = pl.String if text else pl.Object if letters else pl.Float64
+        frame = frame.with_columns(pl.Series(name, values, dtype=dtype, strict=False))
+    return frame
+
+
+def _check_names(names: list[str], extension: str, target: Path) -> None:
+    """Refuse names that the program would not take."""
+    title, longest = format_of(target).title, _LONGEST_NAME[extension]
+    first = r"[^\W\d_]" if extension in {".sav", ".zsav"} else r"[^\W\d]"
+    rest = r"[\w.$#@]*" if extension in {".sav", ".zsav"} else r"\w*"
+    allowed = re.compile(first + rest, re.ASCII if extension == ".xpt" else 0)
+    for name in names:
+        if len(name.encode()) > longest or not allowed.fullmatch(name):
+            raise SchemaError(
+                f'{target}: {title} does not allow the column name "{name}" (at most {longest} bytes, letters, digits '
+                f"and _, a letter first); rename it or write another format"
+            )
+
+
+def _unwritable(target: Path, error: Exception) -> FileProblem:
+    if isinstance(error, OSError) or "Unable to write" in str(error):
+        return FileProblem(f"{target}: the disk is full or the file too large for it; nothing was written")
+    return FileProblem(
+        f"{target} cannot be written as {format_of(target).title}: a value, label or format does not fit; "
+        f"write .csv or .parquet instead"
+    )
+
+
+def _check_complete(path: Path, frame: pl.DataFrame, extension: str, target: Path) -> None:
+    """Count the records on the disk, because a full disk may go unnoticed."""
+    try:
+        reader = getattr(_pyreadstat(), _READERS[extension])
+        height = reader(str(path), usecols=frame.columns[:1], output_format="polars")[0].height
+    except Exception:  # noqa: BLE001 - whatever is wrong with it, the file is not complete
+        height = -1
+    if height != frame.height:
+        raise FileProblem(f"{target}: the disk is full or the file too large for it; nothing was written")

@@ -1,0 +1,171 @@
+import datetime as dt
+import json
+from decimal import Decimal
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import feather, ipc, parquet
+
+from shoal.errors import DataError, FileProblem, ParameterError, SchemaError
+from shoal.tables import Table, read_head, read_table, write_table
+
+NAMES = ["a.parquet", "a.arrow", "a.feather", "a.ipc"]
+
+
+def everything():
+    ordered = pa.DictionaryArray.from_arrays(pa.array([1, 0, None], pa.int8()), pa.array(["low", "high"]), ordered=True)
+    columns = {
+        "int8": pa.array([1, None, 3], pa.int8()),
+        "float32": pa.array([1.5, None, float("nan")], pa.float32()),
+        "text": pa.array(["x", None, ""]),
+        "large": pa.array(["x", None, ""], pa.large_string()),
+        "bool": pa.array([True, None, False]),
+        "levels": ordered,
+        "date": pa.array([dt.date(2020, 1, 1), None, dt.date(1900, 1, 1)]),
+        "zone": pa.array([0, None, 10**15], pa.timestamp("ns", "Europe/Berlin")),
+        "time": pa.array([1, None, 3], pa.time64("us")),
+        "decimal": pa.array([Decimal("1.50"), None, Decimal("-2.25")], pa.decimal128(10, 2)),
+    }
+    fields = [pa.field(name, column.type, metadata={b"label": name.encode()}) for name, column in columns.items()]
+    return pa.table(list(columns.values()), schema=pa.schema(fields, {b"made by": b"an office"}))
+
+
+def save(native, path):
+    if path.suffix == ".parquet":
+        parquet.write_table(native, path)
+    else:
+        feather.write_feather(native, path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_type_and_note_survives_the_round_trip(tmp_path, name):
+    save(everything(), tmp_path / name)
+    table = read_table(tmp_path / name)
+    fresh = nw.new_series("text", ["same"] * 3, backend="pyarrow")
+    write_table(table.with_columns({"text": fresh}), tmp_path / f"out{name[1:]}")
+    back = read_table(tmp_path / f"out{name[1:]}").native
+    read = table.native
+    assert back.schema.remove_metadata().equals(read.schema.remove_metadata())
+    assert back.schema.metadata[b"made by"] == b"an office"
+    assert back.schema.field("levels").metadata[b"label"] == b"levels"
+    assert back.drop_columns(["text", "float32"]).equals(read.drop_columns(["text", "float32"]))
+    assert back["text"].to_pylist() == ["same"] * 3
+    assert back["levels"].type.ordered
+    assert np.isnan(back["float32"][2].as_py())
+    assert back["float32"][1].as_py() is None
+
+
+def test_rows_keep_their_order_over_row_groups(tmp_path):
+    parquet.write_table(pa.table({"a": range(300_000)}), tmp_path / "a.parquet", row_group_size=1000)
+    write_table(read_table(tmp_path / "a.parquet"), tmp_path / "b.parquet")
+    write_table(read_table(tmp_path / "b.parquet"), tmp_path / "c.feather")
+    assert read_table(tmp_path / "c.feather").native["a"].to_pylist() == list(range(300_000))
+
+
+def test_dictionaries_that_differ_between_chunks_are_written_to_arrow(tmp_path):
+    parts = [pa.table({"a": pa.array(texts).dictionary_encode()}) for texts in (["x", "y"], ["z", "x"])]
+    write_table(Table.from_native(pa.concat_tables(parts)), tmp_path / "a.arrow")
+    assert read_table(tmp_path / "a.arrow").native["a"].to_pylist() == ["x", "y", "z", "x"]
+
+
+def test_an_arrow_stream_is_read_too(tmp_path):
+    native = pa.table({"a": [1, 2, 3]})
+    with (tmp_path / "a.arrow").open("wb") as file, ipc.new_stream(file, native.schema) as writer:
+        writer.write_table(native, max_chunksize=2)
+    assert read_table(tmp_path / "a.arrow").native.equals(native)
+    assert read_head(tmp_path / "a.arrow", rows=1).native["a"].to_pylist() == [1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_head_has_the_first_rows(tmp_path, name):
+    save(pa.table({"a": range(5000), "c": pa.array(["x", "y"] * 2500).dictionary_encode()}), tmp_path / name)
+    head = read_head(tmp_path / name, rows=10)
+    assert head.native["a"].to_pylist() == list(range(10))
+    assert read_head(tmp_path / name, rows=9999).n_rows == 5000
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("values", [[[1]], [{"x": 1}], pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64()))])
+def test_nested_columns_are_refused_by_name(tmp_path, name, values):
+    save(pa.table({"a": [1], "visits": values}), tmp_path / name)
+    for read in (read_table, read_head):
+        with pytest.raises(
+            SchemaError, match=r'column "visits" is nested \(.*\); flatten it into plain columns or drop'
+        ):
+            read(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_broken_files_are_refused(tmp_path, name):
+    save(pa.table({"a": range(100_000)}), tmp_path / name)
+    whole = (tmp_path / name).read_bytes()
+    for content in (whole[: len(whole) // 2], whole[:20], b"a,b\n1,2\n", whole[:50] + b"\xff" * 500 + whole[550:-9]):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(
+            FileProblem, match=r"cannot be read as (Parquet|Arrow): it is broken, cut off or of another"
+        ):
+            read_table(tmp_path / name)
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(FileProblem, match="is empty"):
+        read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_without_records_and_with_equal_names_are_refused(tmp_path, name):
+    save(pa.table({"a": pa.array([], pa.int64())}), tmp_path / name)
+    with pytest.raises(DataError, match="has columns but no records"):
+        read_table(tmp_path / name)
+    with pytest.raises(DataError, match="has columns but no records"):
+        read_head(tmp_path / name)
+    if name == "a.parquet":
+        save(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), tmp_path / name)
+        with pytest.raises(SchemaError, match='2 columns are named "a"'):
+            read_table(tmp_path / name)
+
+
+def test_options_of_text_files_are_refused(tmp_path):
+    save(pa.table({"a": [1]}), tmp_path / "a.parquet")
+    for option in ({"delimiter": ";"}, {"decimal": ","}, {"encoding": "utf-8"}, {"missing_marks": ["NA"]}):
+        with pytest.raises(ParameterError, match=f"the option {next(iter(option))} is for text files, this is Parquet"):
+            read_table(tmp_path / "a.parquet", **option)
+    assert read_table(tmp_path / "a.parquet", text=["a"]).native["a"].to_pylist() == [1]
+
+
+def test_notes_of_pandas_forget_columns_that_were_dropped(tmp_path):
+    pd.DataFrame({"name": ["Ann"], "age": [34]}, index=pd.Index(["k"], name="key")).to_parquet(tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet").without(["name", "key"])
+    write_table(table, tmp_path / "b.parquet")
+    notes = json.loads(parquet.read_schema(tmp_path / "b.parquet").metadata[b"pandas"])
+    assert [column["name"] for column in notes["columns"]] == ["age"]
+    assert pd.read_parquet(tmp_path / "b.parquet").to_dict("list") == {"age": [34]}
+
+
+def test_a_pandas_index_is_not_written(tmp_path):
+    table = Table.from_native(pd.DataFrame({"a": pd.array([1, None], "Int64")}, index=["Ann", "Bob"]))
+    write_table(table, tmp_path / "a.parquet")
+    assert parquet.read_table(tmp_path / "a.parquet").to_pydict() == {"a": [1, None]}
+    assert b"Ann" not in (tmp_path / "a.parquet").read_bytes()
+
+
+def test_text_becomes_parquet_and_parquet_becomes_text(tmp_path):
+    (tmp_path / "a.csv").write_text("a;b;c\n1,5;x;2024-02-29\n;y;\n")
+    write_table(read_table(tmp_path / "a.csv"), tmp_path / "b.parquet")
+    table = read_table(tmp_path / "b.parquet")
+    assert table.frame.to_dict(as_series=False) == {
+        "a": [1.5, None],
+        "b": ["x", "y"],
+        "c": [dt.date(2024, 2, 29), None],
+    }
+    write_table(table, tmp_path / "c.csv")
+    assert (tmp_path / "c.csv").read_text() == "a,b,c\n1.5,x,2024-02-29\n,y,\n"
+
+
+def test_polars_and_pandas_frames_become_parquet(tmp_path):
+    write_table(Table.from_native(pl.DataFrame({"e": pl.Series(["x"], dtype=pl.Enum(["x"]))})), tmp_path / "a.parquet")
+    write_table(Table.from_native(pd.DataFrame({"e": pd.Categorical(["x"])})), tmp_path / "b.parquet")
+    for name in ("a.parquet", "b.parquet"):
+        assert read_table(tmp_path / name).column("e").to_list() == ["x"]

@@ -1,0 +1,253 @@
+import builtins
+import datetime as dt
+import sys
+
+import narwhals as nw
+import pandas as pd
+import polars as pl
+import pyreadstat
+import pytest
+
+from shoal.errors import DataError, FileProblem, MissingExtra, SchemaError
+from shoal.tables import Table, read_head, read_table, write_table
+
+FRAME = pl.DataFrame(
+    {
+        "age": pl.Series([34, -9, 51, 40], dtype=pl.Int32),
+        "sex": [1.0, 2.0, None, 1.0],
+        "score": [0.1, 1e-9, -2.5, None],
+        "name": ["Ann", "Zoë", None, "a long text" * 30],
+        "born": [dt.date(1990, 1, 2), None, dt.date(1899, 12, 31), dt.date(2024, 2, 29)],
+        "seen": [
+            dt.datetime.fromisoformat("2020-01-02 03:04:05"),
+            None,
+            dt.datetime.fromisoformat("1999-12-31 00:00:00"),
+            dt.datetime.fromisoformat("1960-01-01 00:00:00"),
+        ],
+        "hour": [dt.time(1, 2, 3), None, dt.time(23, 59, 59), dt.time(0)],
+    }
+)
+LABELS = {"age": "Age in years", "sex": "Geschlecht", "born": "Date of birth"}
+MEANINGS = {"sex": {1: "männlich", 2: "weiblich"}, "age": {-9: "refused"}}
+
+
+@pytest.fixture(params=["sav", "zsav", "dta", "xpt"])
+def source(request, tmp_path):
+    path = tmp_path / f"people.{request.param}"
+    labels = {"column_labels": LABELS, "file_label": "A survey"}
+    if request.param == "dta":
+        pyreadstat.write_dta(FRAME, path, variable_value_labels=MEANINGS, variable_format={"score": "%12.4f"}, **labels)
+    elif request.param == "xpt":
+        pyreadstat.write_xport(FRAME, path, table_name="PEOPLE", variable_format={"score": "BEST12"}, **labels)
+    else:
+        pyreadstat.write_sav(
+            FRAME,
+            path,
+            variable_value_labels=MEANINGS,
+            missing_ranges={"age": [-9, {"lo": 900, "hi": 999}]},
+            variable_measure={"age": "scale", "sex": "nominal"},
+            variable_display_width={"sex": 12},
+            variable_format={"age": "F3.0", "score": "F12.4", "born": "EDATE10"},
+            note=["first note"],
+            compress=request.param == "zsav",
+            **labels,
+        )
+    return path
+
+
+def facts(path):
+    """What the file says beyond its values, read by the library itself."""
+    reader = {".dta": "read_dta", ".xpt": "read_xport"}.get(path.suffix, "read_sav")
+    options = {} if path.suffix == ".xpt" else {"user_missing": True}
+    frame, found = getattr(pyreadstat, reader)(path, output_format="polars", **options)
+    names = (
+        "column_names_to_labels variable_value_labels original_variable_types variable_measure missing_ranges "
+        "variable_display_width readstat_variable_types file_label notes table_name"
+    )
+    return frame, {name: getattr(found, name) for name in names.split()}
+
+
+def test_labels_formats_and_values_survive_the_round_trip(source):
+    table = read_table(source)
+    target = source.with_stem("out")
+    write_table(table, target)
+    (before, said), (after, says) = facts(source), facts(target)
+    assert after.equals(before)
+    assert says == said
+
+
+def test_labels_are_offered(source):
+    table = read_table(source)
+    assert table.variable_label("age") == "Age in years"
+    assert table.variable_label("score") is None
+    assert table.value_labels("score") is None
+    if source.suffix == ".xpt":  # the format has none
+        assert table.value_labels("sex") is None
+    else:
+        assert table.value_labels("sex") == MEANINGS["sex"]
+    kept = table.without(["age"])
+    with pytest.raises(SchemaError):
+        kept.variable_label("age")
+    assert kept.variable_label("sex") == "Geschlecht"
+
+
+def test_dates_numbers_and_holes_are_typed(source):
+    table = read_table(source)
+    assert table.column("born").to_list() == FRAME["born"].to_list()
+    assert table.column("seen").to_list() == FRAME["seen"].to_list()
+    assert table.column("hour").to_list() == FRAME["hour"].to_list()
+    assert table.column("name").to_list()[:3] == ["Ann", "Zoë", None]
+    declared = source.suffix in {".sav", ".zsav"}
+    assert table.column("age").to_list() == [34, None if declared else -9, 51, 40]
+    assert table.column("age").dtype == (nw.Float64 if source.suffix == ".xpt" else nw.Int64)
+
+
+def test_codes_of_missing_values_come_back_unless_the_column_was_replaced(tmp_path):
+    pyreadstat.write_sav(FRAME, tmp_path / "a.sav", missing_ranges={"age": [-9], "name": ["Ann"]})
+    table = read_table(tmp_path / "a.sav")
+    assert table.column("name").to_list()[0] is None
+    write_table(table, tmp_path / "b.sav")
+    frame = facts(tmp_path / "b.sav")[0]
+    assert frame["age"].to_list() == [34, -9, 51, 40]
+    assert frame["name"][0] == "Ann"
+    write_table(table.with_columns({"age": table.column("age")}), tmp_path / "c.sav")
+    assert facts(tmp_path / "c.sav")[0]["age"].to_list() == [34, None, 51, 40]
+
+
+def test_letters_of_stata_are_missing_and_come_back(tmp_path):
+    frame = pd.DataFrame({"age": [34, "a", 51, "b"], "x": [1, 2, 3, 4]})
+    meanings = {"age": {34: "old", "a": "refused"}}
+    pyreadstat.write_dta(
+        frame, tmp_path / "a.dta", missing_user_values={"age": ["a", "b"]}, variable_value_labels=meanings
+    )
+    table = read_table(tmp_path / "a.dta")
+    assert table.column("age").to_list() == [34, None, 51, None]
+    write_table(table, tmp_path / "b.dta")
+    back, found = pyreadstat.read_dta(tmp_path / "b.dta", user_missing=True)
+    assert back["age"].tolist() == [34, "a", 51, "b"]
+    assert found.variable_value_labels == meanings
+    write_table(table.with_columns({"age": table.column("age")}), tmp_path / "c.dta")
+    assert read_table(tmp_path / "c.dta").labels.missing_codes == {}
+    assert read_table(tmp_path / "c.dta").column("age").to_list() == [34, None, 51, None]
+
+
+def test_a_column_that_became_text_loses_the_labels_of_its_numbers(source):
+    table = read_table(source)
+    ranges = nw.new_series("age", ["34-40", "34-40", "41-51", "34-40"], backend="polars")
+    target = source.with_stem("out")
+    write_table(table.with_columns({"age": ranges}), target)
+    back = read_table(target)
+    assert back.column("age").to_list() == ["34-40", "34-40", "41-51", "34-40"]
+    assert back.value_labels("age") is None
+    assert back.variable_label("age") == "Age in years"
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.feather", "out.sav", "out.dta", "out.xpt"])
+def test_any_format_can_be_written_as_any_other(source, name):
+    table = read_table(source)
+    target = source.with_name(name)
+    write_table(table, target)
+    back = read_table(target)
+    for column in ("age", "sex", "score", "born", "seen"):
+        assert back.column(column).to_list() == table.column(column).to_list()
+    if target.suffix in {".sav", ".dta", ".xpt"}:
+        assert back.variable_label("age") == "Age in years"
+    if {source.suffix, target.suffix} <= {".sav", ".dta"}:
+        assert back.value_labels("sex") == MEANINGS["sex"]
+
+
+def test_text_with_categories_decimals_and_zones_becomes_a_statistics_file(tmp_path):
+    frame = pl.DataFrame(
+        {
+            "c": pl.Series(["x", "y"], dtype=pl.Categorical),
+            "d": pl.Series(["1.5", "2.5"]).cast(pl.Decimal(5, 1)),
+            "b": [True, None],
+            "z": pl.Series([dt.datetime.fromisoformat("2020-01-01 00:00:00")] * 2).dt.replace_time_zone(
+                "Europe/Berlin"
+            ),
+            "u": [dt.timedelta(seconds=90), None],
+        }
+    )
+    for name in ("a.sav", "a.dta", "a.xpt"):
+        write_table(Table.from_native(frame), tmp_path / name)
+        back = read_table(tmp_path / name)
+        assert back.column("c").to_list() == ["x", "y"]
+        assert back.column("d").to_list() == [1.5, 2.5]
+        assert back.column("b").to_list() == [1, None]
+        assert back.column("z").to_list() == [dt.datetime.fromisoformat("2019-12-31 23:00:00")] * 2
+        assert back.column("u").to_list() == [90, None]
+
+
+def test_the_head_has_the_first_rows(source):
+    assert read_head(source, rows=2).n_rows == 2
+
+
+def test_sas_files_are_read(tmp_path, monkeypatch):
+    pyreadstat.write_xport(FRAME, tmp_path / "a.xpt", column_labels=LABELS)
+
+    def read_sas7bdat(path, **options):
+        options.pop("user_missing")
+        return pyreadstat.read_xport(str(tmp_path / "a.xpt"), **options)
+
+    monkeypatch.setattr(pyreadstat, "read_sas7bdat", read_sas7bdat)
+    (tmp_path / "a.sas7bdat").write_bytes(b"x")
+    table = read_table(tmp_path / "a.sas7bdat")
+    assert table.variable_label("age") == "Age in years"
+    with pytest.raises(FileProblem, match=r"can only be read; write .xpt"):
+        write_table(table, tmp_path / "b.sas7bdat")
+    write_table(table, tmp_path / "b.xpt")
+    assert read_table(tmp_path / "b.xpt").variable_label("age") == "Age in years"
+
+
+@pytest.mark.parametrize("name", ["a.sav", "a.zsav", "a.dta", "a.xpt", "a.sas7bdat"])
+def test_broken_files_are_refused(tmp_path, name):
+    (tmp_path / name).write_bytes(b"this is not such a file" * 100)
+    with pytest.raises(
+        FileProblem, match=r"cannot be read as .*: it is broken, cut off, encrypted or in another encoding"
+    ):
+        read_table(tmp_path / name)
+
+
+def test_tables_without_records_are_refused(tmp_path):
+    pyreadstat.write_sav(FRAME.clear(), tmp_path / "a.sav")
+    with pytest.raises(DataError, match="has columns but no records"):
+        read_table(tmp_path / "a.sav")
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("a.sav", "two words"),
+        ("a.sav", "1st"),
+        ("a.sav", "_x"),
+        ("a.dta", "x" * 33),
+        ("a.xpt", "größe"),
+        ("a.dta", "a.b"),
+    ],
+)
+def test_names_the_program_does_not_allow_are_refused(tmp_path, name, column):
+    with pytest.raises(SchemaError, match=f'does not allow the column name "{column}".*; rename it or write another'):
+        write_table(Table.from_native(pl.DataFrame({column: [1]})), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("column", ["a.b", "größe", "x" * 64, "a$#@"])
+def test_names_spss_allows_are_written(tmp_path, column):
+    write_table(Table.from_native(pl.DataFrame({column: [1]})), tmp_path / "a.sav")
+    assert read_table(tmp_path / "a.sav").names == [column]
+
+
+def test_without_pyreadstat_the_command_to_install_it_is_named(source, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name == "pyreadstat":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.delitem(sys.modules, "pyreadstat")
+    monkeypatch.setattr(builtins, "__import__", without)
+    for use in (lambda: read_table(source), lambda: write_table(Table.from_native(FRAME), source.with_stem("out"))):
+        with pytest.raises(MissingExtra, match=r'install it with: pip install "shoal\[stats-files\]"'):
+            use()
+    assert not source.with_stem("out").exists()

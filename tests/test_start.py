@@ -1,0 +1,84 @@
+"""What must hold before anything is computed: light imports, documented names, kernels cached where they can be."""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shoal
+
+ROOT = Path(__file__).parent.parent
+HEAVY = ("numba", "scipy", "polars", "pandas", "pyarrow", "narwhals", "typer", "rich", "jinja2", "numpy")
+
+
+def test_importing_shoal_imports_nothing_heavy():
+    code = f"import sys, shoal; print([name for name in {HEAVY} if name in sys.modules])"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
+
+
+@pytest.mark.parametrize("name", shoal.__all__)
+def test_every_public_name_is_there_and_documented(name):
+    found = getattr(shoal, name)
+    assert inspect.getdoc(found)
+    if inspect.isfunction(found) or inspect.isclass(found):
+        assert found.__module__.startswith("shoal.")
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match="no attribute 'protekt'"):
+        _ = shoal.protekt
+
+
+def test_compiled_loops_run_where_no_cache_can_be_written(tmp_path):
+    package = tmp_path / "shoal"
+    code = (
+        "import numba.core.caching as caching\n"
+        "def nowhere(*args, **kwargs): raise RuntimeError('cannot cache function: no locator available')\n"
+        "caching.CacheImpl.__init__ = nowhere\n"
+        "import shoal\n"
+        "print(shoal.group([[0.0], [1.0], [8.0], [9.0]], k=2, method='mdav').tolist())"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert run.stdout.strip() == "[0, 0, 1, 1]"
+    assert not package.exists()
+
+
+def test_the_readme_shows_the_two_commands_that_ci_runs():
+    commands = re.findall(
+        r"^python3 -m pip install .* && .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert len(commands) == 2
+    assert "shoal demo" in commands[0]
+    assert "pytest" in commands[1]
+
+
+def test_the_python_example_of_the_readme_runs(tmp_path, monkeypatch):
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "README.md", "exec"), {})
+    assert {path.name for path in tmp_path.iterdir()} == {"safe.csv", "safe.manifest.json", "safe.html"}
+
+
+def test_the_commands_of_the_readme_run(tmp_path):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shoal.datasets.patients(80).write_csv(tmp_path / "people.csv")
+    commands = re.findall(r"^shoal (?!demo).*$", readme, re.MULTILINE)
+    assert len(commands) >= 5
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    for command in commands:
+        words = command.partition("#")[0].split()[1:]
+        run = subprocess.run(
+            [sys.executable, "-m", "shoal", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+        )
+        assert run.returncode == 0, (command, run.stderr)
