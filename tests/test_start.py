@@ -49,6 +49,19 @@ def test_compiled_loops_run_where_no_cache_can_be_written(tmp_path):
     assert not package.exists()
 
 
+def test_compiled_loops_run_where_the_disk_is_full():
+    code = (
+        "import numba.core.caching as caching\n"
+        "def full(*args, **kwargs): raise OSError(28, 'No space left on device')\n"
+        "caching.Cache.load_overload = lambda *args: None\n"
+        "caching.Cache.save_overload = full\n"
+        "import shoal\n"
+        "print(shoal.group([[0.0], [1.0], [8.0], [9.0]], k=2, method='mdav').tolist())"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[0, 0, 1, 1]"
+
+
 def test_the_readme_shows_the_two_commands_that_ci_runs():
     commands = re.findall(
         r"^python3 -m pip install .* && .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE

@@ -284,11 +284,20 @@ def _group_blocks(
         start += int(found.max()) + 1
         told.append(facts)
     needs_medoids = any(codec.column.representative == Recode.MEDOID for codec in prepared.codecs)
-    facts = told[0] if len(told) == 1 else {"blocks": told} if any(told) and len(told) <= 20 else {}
+    facts = told[0] if len(told) == 1 else _joint_facts(told)
     grouping = Grouping(labels, k, max_size=largest)
     if not needs_medoids:
         return grouping, facts, None
     return grouping, facts, points if method.data == "points" else prepared.points()
+
+
+def _joint_facts(told: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what a method told of several blocks: the methods it chose there, and all of it while that is readable."""
+    chosen = sorted({facts["chosen"] for facts in told if "chosen" in facts})
+    joint: dict[str, Any] = {"chosen": ", ".join(chosen)} if chosen else {}
+    if any(told) and len(told) <= 20:
+        joint["blocks"] = told
+    return joint
 
 
 def _method_input(prepared: Prepared, method: Method) -> NDArray[Any]:

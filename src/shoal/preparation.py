@@ -100,9 +100,9 @@ def _refuse_holes(holes: dict[str, NDArray[np.bool_]], policies: dict[str, Missi
     if refused:
         counts = ", ".join(f'"{name}" ({count})' for name, count in refused.items())
         raise MissingValues(
-            f"missing values in {counts}; choose what happens to them: missing=own-group (records with the same holes "
-            "are grouped together), missing=impute (median or most frequent value), or missing=as-value (nominal "
-            "columns only)"
+            f"missing values in {counts}; choose what happens to them with missing= (command line: --missing): "
+            "own-group (records with the same holes are grouped together), impute (median or most frequent value), or as-value "
+            "(nominal columns only)"
         )
     as_value = [
         name for name, policy in policies.items() if policy == Missing.AS_VALUE and schema[name].kind != Kind.NOMINAL

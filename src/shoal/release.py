@@ -91,12 +91,11 @@ class Release:
             What was written.
         """
         path = Path(path)
-        manifest = Path(manifest) if manifest is not None else default_manifest_path(path)
+        manifest = check_targets(path, manifest, report)
         writers: dict[Path, Callable[[Path], None]] = {manifest: self._write_manifest}
         if report is not None:
             writers[Path(report)] = self._write_report
         writers[path] = lambda place: write_plainly(self.table, place, target=path)  # the table appears last
-        check_targets(path, manifest, report)
         verify_k(self.table, self.schema.protected, int(self.manifest["k"]["asked"]))
         write_files(writers)
         return [path, *(place for place in writers if place != path)]
@@ -104,7 +103,7 @@ class Release:
     def report(self, path: str | Path) -> Path:
         """Write the report as one HTML file that opens offline."""
         path = Path(path)
-        check_output(path, table=False)
+        check_report(path)
         write_files({path: self._write_report})
         return path
 
@@ -129,12 +128,23 @@ def default_manifest_path(path: Path) -> Path:
     return path.with_name(f"{Path(name).stem}.manifest.json")
 
 
-def check_targets(path: Path, manifest: Path, report: str | Path | None, *, inputs: tuple[Path, ...] = ()) -> None:
-    """Refuse, before any work, places that cannot be written or that are one and the same."""
+def check_targets(
+    path: Path, manifest: str | Path | None, report: str | Path | None, *, inputs: tuple[Path, ...] = ()
+) -> Path:
+    """Refuse, before any work, places that cannot be written or that are one and the same; returns the manifest's."""
     check_output(path, inputs=inputs)
+    manifest = Path(manifest) if manifest is not None else default_manifest_path(path)
     check_output(manifest, inputs=inputs, table=False)
     if report is not None:
-        check_output(Path(report), inputs=inputs, table=False)
+        check_report(Path(report), inputs)
     places = [Path(place).resolve() for place in (path, manifest, report) if place is not None]
     if len(set(places)) < len(places):
         raise ParameterError("table, manifest and report need three different files")
+    return manifest
+
+
+def check_report(path: Path, inputs: tuple[Path, ...] = ()) -> None:
+    """Refuse a place for the report that cannot be written or does not look like a web page."""
+    if path.suffix.lower() not in {".html", ".htm"}:
+        raise ParameterError(f"the report is a web page; call it {path.stem or 'report'}.html instead of {path.name}")
+    check_output(path, inputs=inputs, table=False)

@@ -288,11 +288,43 @@ def test_a_folder_that_is_not_there_or_not_writable_is_refused(people, tmp_path)
         assert run("protect", people, "-k", 3, "--quasi", "age", "-o", locked / "safe.csv").returncode == 2
 
 
-def test_table_and_report_cannot_be_one_file(people, tmp_path):
+def test_table_and_manifest_cannot_be_one_file(people, tmp_path):
     same = tmp_path / "safe.csv"
+    result = run("protect", people, "-k", 3, "--quasi", "age", "-o", same, "--manifest", same)
+    refused(result, "different files", tmp_path, ["people.csv"])
+
+
+def test_a_report_must_be_a_web_page_and_a_folder_is_no_table(people, tmp_path):
+    arguments = ("protect", people, "-k", 3, "--quasi", "age", "-o")
     refused(
-        run("protect", people, "-k", 3, "--quasi", "age", "-o", same, "--report", same),
-        "different files",
+        run(*arguments, tmp_path / "safe.csv", "--report", tmp_path / "r.txt"),
+        "call it r.html",
         tmp_path,
         ["people.csv"],
     )
+    refused(run(*arguments, tmp_path), "extension", tmp_path, ["people.csv"])
+    refused(run(*arguments, "."), "", tmp_path, ["people.csv"])
+
+
+def test_a_fault_of_ours_shows_no_value_of_a_record(people, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("Ada Abel, 50, male")
+
+    monkeypatch.setattr("shoal.api.prepare", fail)
+    result = run("protect", people, "-k", 3, "--quasi", "age", "-o", tmp_path / "safe.csv")
+    assert result.returncode == 3
+    assert "RuntimeError" in result.stderr
+    assert "Ada" not in result.stderr + result.stdout
+
+
+def test_a_full_disk_leaves_nothing(people, tmp_path):
+    resource = pytest.importorskip("resource")
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1500, {resource.RLIM_INFINITY}))\n"
+    code = (
+        f"import signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n{limit}"
+        f"sys.argv = ['shoal', 'protect', {str(people)!r}, '-k', '3', '--quasi', 'age', '--method', 'mdav', '-o', "
+        f"{str(tmp_path / 'safe.csv')!r}]\n"
+        "from shoal.cli import main\nmain()"
+    )
+    result = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, check=False)
+    refused(result, "safe.", tmp_path, ["people.csv"])

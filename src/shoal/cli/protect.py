@@ -78,12 +78,11 @@ def protect_command(
     from shoal.api import protect
     from shoal.cli.drawing import draw_release, drawn_progress
     from shoal.methods.registry import get_method
-    from shoal.release import check_targets, default_manifest_path
+    from shoal.release import check_targets
 
     chosen = get_method(method)
-    manifest = manifest or default_manifest_path(output)
     inputs = (file,) if schema is None else (file, schema)
-    check_targets(output, manifest, report, inputs=inputs)
+    manifest = check_targets(output, manifest, report, inputs=inputs)
     recodes = shared.split_names(recode) or []
     single = [text for text in recodes if "=" not in text]
     if single and len(recodes) > 1:

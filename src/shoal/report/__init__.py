@@ -33,7 +33,7 @@ def render_report(release: Release) -> str:
 def _facts(release: Release) -> dict[str, Any]:
     manifest = release.manifest
     loss = {name: column.information for name, column in release.loss.columns.items()}
-    name = manifest["method"]["facts"].get("chosen", manifest["method"]["name"])
+    name = str(manifest["method"]["facts"].get("chosen", manifest["method"]["name"])).partition(", ")[0]
     return {
         "manifest": manifest,
         "release": release,

@@ -15,6 +15,7 @@ from typing import Any, overload
 
 _listeners: list[Callable[[str], None]] = []
 _numba_listens = False
+_cache_works = True
 
 
 class Kernel:
@@ -24,18 +25,23 @@ class Kernel:
         self.function = function
         self._options = options
         self._dispatcher: Any = None
+        self._cached = False
         update_wrapper(self, function)
 
     @property
     def dispatcher(self) -> Any:
         """The numba dispatcher; numba is imported when it is first asked for."""
-        if self._dispatcher is None:
+        if self._dispatcher is None or (self._cached and not _cache_works):
             import numba
 
             _forward_compile_events()
-            try:
-                self._dispatcher = numba.njit(cache=True, **self._options)(self.function)
-            except RuntimeError:  # no folder for the cache can be written: compile once per process
+            self._cached = _cache_works
+            if self._cached:
+                try:
+                    self._dispatcher = numba.njit(cache=True, **self._options)(self.function)
+                except RuntimeError:  # no folder for the cache can be written: compile once per process
+                    self._cached = False
+            if not self._cached:
                 self._dispatcher = numba.njit(**self._options)(self.function)
         return self._dispatcher
 
@@ -46,7 +52,12 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the compiled function."""
-        return self.dispatcher(*arguments)
+        global _cache_works  # noqa: PLW0603 - a disk that is full is full for all kernels
+        try:
+            return self.dispatcher(*arguments)
+        except OSError:  # kernels touch no files, so this is the cache: go on without it
+            _cache_works = False
+            return self.dispatcher(*arguments)
 
 
 @overload
