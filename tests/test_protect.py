@@ -401,3 +401,28 @@ def test_a_category_that_lost_its_last_record_leaves_no_trace():
         else:
             assert "rare" not in release.data.column("c").chunk(0).dictionary.to_pylist()
             assert release.data.schema == data.schema
+
+
+def test_numbers_near_the_end_of_the_scale_do_not_overflow():
+    frame = pl.DataFrame({"x": [1.7e308, -1.7e308, 1.6e308, -1.5e308]})
+    for recode in ("mean", "median", "range", "medoid"):
+        release = shoal.protect(frame, 2, quasi=["x"], recode=recode, method="mdav")
+        assert "inf" not in str(release.data["x"].to_list())
+        assert release.loss.information < 0.1
+
+
+def test_integers_too_far_apart_are_refused():
+    with pytest.raises(DataError, match=r'column "x" spans more than 2\*\*62'):
+        shoal.protect(pl.DataFrame({"x": [-(2**63), 2**63 - 1]}), 2, quasi=["x"])
+
+
+def test_nested_columns_are_refused_as_quasi_identifiers_only():
+    frame = pl.DataFrame({"x": [1, 2], "visits": [[1], [2, 3]]})
+    assert shoal.protect(frame, 2, quasi=["x"]).data["visits"].equals(frame["visits"])
+    with pytest.raises(DataError, match='column "visits" is nested'):
+        shoal.protect(frame, 2, quasi=["visits"])
+
+
+def test_an_empty_table_has_no_k():
+    with pytest.raises(DataError, match="no records"):
+        shoal.verify(pl.DataFrame({"x": []}, schema={"x": pl.Int64}), 2, quasi=["x"])

@@ -219,6 +219,8 @@ def _fit_numeric(series: nw.Series[Any], column: Column) -> NumericCodec:
     known = physical.fill_nan(None) if dtype.is_float() else physical
     low: Any = known.min() or 0  # nothing known: 0
     high: Any = known.max() or 0
+    if whole and int(high) - int(low) > 2**62:
+        raise DataError(f'column "{name}" spans more than 2**62, too much to average; convert it to floats or drop it')
     origin: int | float = (int(low) + int(high)) // 2 if whole else float(low) / 2 + float(high) / 2
     step = _clock_step(physical, dtype)
     if step > 1:
@@ -256,6 +258,8 @@ def _not_numeric(series: nw.Series[Any], name: str) -> str:
 
 def _fit_categories(series: nw.Series[Any], column: Column, *, missing_is_value: bool) -> CategoryCodec:
     plain = _plain(series)
+    if plain.dtype.is_nested():
+        raise DataError(f'column "{column.name}" is nested ({series.dtype}); flatten it or call it other')
     present = plain.drop_nulls().unique().sort()
     categories = _ordered(plain, present, column) if column.kind == Kind.ORDINAL else present
     if column.kind == Kind.NOMINAL and len(categories) > MAX_CATEGORIES:

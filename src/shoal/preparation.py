@@ -101,8 +101,8 @@ def _refuse_holes(holes: dict[str, NDArray[np.bool_]], policies: dict[str, Missi
         counts = ", ".join(f'"{name}" ({count})' for name, count in refused.items())
         raise MissingValues(
             f"missing values in {counts}; choose what happens to them with missing= (command line: --missing): "
-            "own-group (records with the same holes are grouped together), impute (median or most frequent value), or as-value "
-            "(nominal columns only)"
+            "own-group (records with the same holes are grouped together), impute (median or most frequent value), "
+            "or as-value (nominal columns only)"
         )
     as_value = [
         name for name, policy in policies.items() if policy == Missing.AS_VALUE and schema[name].kind != Kind.NOMINAL

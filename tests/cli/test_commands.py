@@ -328,3 +328,22 @@ def test_a_full_disk_leaves_nothing(people, tmp_path):
     )
     result = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, check=False)
     refused(result, "safe.", tmp_path, ["people.csv"])
+
+
+def test_labels_of_spss_files_survive_a_protection(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"age": [30.0, 31, 32, 60, 61, 62], "region": [1.0, 1, 2, 2, 1, 2], "sex": [1.0, 2, 1, 2, 1, 1]}
+    )
+    labels = {"region": {1: "north", 2: "south"}, "sex": {1: "m", 2: "f"}}
+    pyreadstat.write_sav(
+        frame, tmp_path / "in.sav", column_labels={"age": "Age in years"}, variable_value_labels=labels
+    )
+    result = run("protect", tmp_path / "in.sav", "-k", 3, "--quasi", "age,region", "-o", tmp_path / "out.sav", "-q")
+    assert result.returncode == 0, result.stderr
+    safe, notes = pyreadstat.read_sav(tmp_path / "out.sav")
+    assert notes.column_names_to_labels["age"] == "Age in years"
+    assert notes.variable_value_labels == labels
+    assert safe["sex"].tolist() == frame["sex"].tolist()
+    assert safe.groupby(["age", "region"]).size().min() >= 3

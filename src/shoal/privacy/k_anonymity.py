@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import GroupTooSmall, SchemaError
+from shoal.errors import DataError, GroupTooSmall, SchemaError
 from shoal.tables import Table
 
 
@@ -68,6 +68,8 @@ def count_classes(table: Table, names: Sequence[str]) -> Classes:
     """
     if not names:
         raise SchemaError("no quasi-identifier is named, so there is nothing to count; name at least one column")
+    if not table.n_rows:
+        raise DataError("the table has no records, so there is nothing to count")
     columns = [_comparable(table, name) for name in names]
     order, candidate = _order_by_hash(columns)
     for column in columns:

@@ -53,7 +53,8 @@ def recode_column(
     """
     recode = codec.column.representative
     if recode == Recode.RANGE:
-        representatives = sum_of_ends(values, grouping) / 2
+        lowest, highest = group_ranges(values, grouping)
+        representatives = values[lowest] / 2 + values[highest] / 2
         released = _range_series(codec, series, values, grouping)
         return released, _loss(codec, original, representatives[grouping.labels], weights)
     if recode == Recode.MEDOID:
@@ -74,12 +75,6 @@ def recode_column(
         )
     changed = representatives[grouping.labels]
     return codec.restore(changed, series, keep_integers=keep_integers), _loss(codec, original, changed, weights)
-
-
-def sum_of_ends(values: NDArray[np.float64], grouping: Grouping) -> NDArray[np.float64]:
-    """Return lowest plus highest value of each group."""
-    lowest, highest = group_ranges(values, grouping)
-    return values[lowest] + values[highest]
 
 
 def _modes(values: NDArray[np.float64], grouping: Grouping, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -20,6 +20,9 @@ def group_means(
     >>> group_means(np.array([1.0, 3.0]), Grouping([0, 0], k=2), np.array([3.0, 1.0]))
     array([1.5])
     """
+    if np.fmax.reduce(np.abs(values)) > 1e280:  # sums of such numbers would overflow, their means do not
+        shrink = 2.0**-64
+        return group_means(values * shrink, grouping, weights) / shrink
     if weights is None:
         return np.bincount(grouping.labels, values) / grouping.sizes
     return np.bincount(grouping.labels, values * weights) / np.bincount(grouping.labels, weights)

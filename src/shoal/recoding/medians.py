@@ -46,7 +46,7 @@ def group_medians(
         low, high = _weighted_middles(weights[order], grouping, starts)
     if lower:
         return ordered[low]
-    return ordered[low] + (ordered[high] - ordered[low]) / 2  # no overflow, exact where the two are equal
+    return np.where(ordered[low] == ordered[high], ordered[low], ordered[low] / 2 + ordered[high] / 2)  # no overflow
 
 
 def _weighted_middles(
