@@ -131,11 +131,14 @@ def test_integer_columns_become_exact_means_when_asked():
     assert release.data["admitted"].dtype == pl.Date
 
 
-@pytest.mark.parametrize("recode", ["mean", "median", "mode", "medoid"])
+@pytest.mark.parametrize("recode", ["mean", "median", "mode", "medoid", "midrange", "min", "max"])
 def test_the_measure_asked_for_is_the_measure_used(recode):
     frame = pl.DataFrame({"x": [1.0, 2.0, 2.0, 9.0, 101.0, 101.0, 107.0, 119.0]})
     release = shoal.protect(frame, 4, quasi=["x"], recode=recode, method="mdav")
-    expected = {"mean": (3.5, 107.0), "median": (2.0, 104.0), "mode": (2.0, 101.0), "medoid": (2.0, 107.0)}[recode]
+    expected = {
+        "mean": (3.5, 107.0), "median": (2.0, 104.0), "mode": (2.0, 101.0), "medoid": (2.0, 107.0),
+        "midrange": (5.0, 110.0), "min": (1.0, 101.0), "max": (9.0, 119.0),
+    }[recode]  # fmt: skip
     assert release.data["x"].to_list() == [expected[0]] * 4 + [expected[1]] * 4
 
 
@@ -426,3 +429,14 @@ def test_nested_columns_are_refused_as_quasi_identifiers_only():
 def test_an_empty_table_has_no_k():
     with pytest.raises(DataError, match="no records"):
         shoal.verify(pl.DataFrame({"x": []}, schema={"x": pl.Int64}), 2, quasi=["x"])
+
+
+@pytest.mark.parametrize(
+    ("cost", "expected"), [("sae", 2.0), ("max-distance", 5.0), ("round-up", 9.0), ("round-down", 1.0), ("sse", 3.5)]
+)
+def test_the_representative_belongs_to_the_cost_that_is_minimised(cost, expected):
+    frame = pl.DataFrame({"x": [1.0, 2.0, 2.0, 9.0, 101.0, 101.0, 107.0, 119.0]})
+    release = shoal.protect(frame, 4, quasi=["x"], method="optimal-1d", options={"cost": cost})
+    assert release.data["x"][0] == expected
+    asked = shoal.protect(frame, 4, quasi=["x"], method="optimal-1d", options={"cost": cost}, recode="mode")
+    assert asked.data["x"][0] == 2.0

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from shoal import datasets, errors
     from shoal.api import group, protect, verify
     from shoal.grouping import Grouping
+    from shoal.methods.refine import refine
     from shoal.methods.registry import all_methods, get_method
+    from shoal.methods.univariate.optimal_1d import optimal_1d
     from shoal.progress import Progress
     from shoal.release import Release
     from shoal.schema import Column, Kind, Missing, Recode, Role, Schema
@@ -30,7 +32,9 @@ _HOMES = {
     "errors": "shoal.errors",
     "get_method": "shoal.methods.registry",
     "group": "shoal.api",
+    "optimal_1d": "shoal.methods.univariate.optimal_1d",
     "protect": "shoal.api",
+    "refine": "shoal.methods.refine",
     "verify": "shoal.api",
 }
 
@@ -49,7 +53,9 @@ __all__ = [
     "errors",
     "get_method",
     "group",
+    "optimal_1d",
     "protect",
+    "refine",
     "verify",
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import DataError, ParameterError
 from shoal.grouping import Grouping
+from shoal.loading import load, load_for_counting
 from shoal.manifest import build_manifest
 from shoal.measures.loss import Loss, size_measures
 from shoal.methods.registry import Method, check_k, get_method
@@ -21,9 +22,8 @@ from shoal.recoding import group_medoids
 from shoal.recoding.columns import recode_column
 from shoal.release import Release
 from shoal.schema import Kind, Recode, Role, Schema, names_list
-from shoal.schema_inference import bare_schema, looks_like_identifier
-from shoal.schema_toml import parse_schema
-from shoal.tables import Table, read_head, read_table
+from shoal.schema_inference import looks_like_identifier
+from shoal.tables import Table
 
 
 def protect(
@@ -80,7 +80,9 @@ def protect(
     missing
         ``refuse`` (default), ``own-group``, ``impute`` or ``as-value``.
     recode
-        ``mean``, ``median``, ``mode``, ``medoid`` or ``range`` for all quasi-identifiers, or a mapping from names.
+        ``mean``, ``median``, ``mode``, ``medoid``, ``range``, ``midrange``, ``min`` or ``max`` for all
+        quasi-identifiers, or a mapping from names. By default mean, median or mode for numeric, ordinal or nominal
+        columns, or what belongs to the ``cost`` that the method is asked to minimise.
     keep_integers
         Whether integer columns stay integers (their sum is kept); otherwise they become floats.
     max_size
@@ -113,6 +115,7 @@ def protect(
         "weights": weights, "within": within, "sampling_weight": sampling_weight, "missing": missing, "recode": recode,
     }  # fmt: skip
     table, full_schema = load(data, schema, changes, read_options or {}, progress)
+    full_schema = _with_recode_of_cost(full_schema, chosen, options or {})
     progress.stage("preparing")
     prepared = prepare(table, full_schema, k)
     method_options = dict(options or {}) | ({"seed": seed} if chosen.seeded else {})
@@ -224,48 +227,24 @@ def verify(
     return verify_k(table, names, k)
 
 
-def load_for_counting(data: Any, names: Sequence[str], read_options: Mapping[str, Any], progress: Progress) -> Table:
-    """Return a table in which every column of a text file is what is written there, as an outsider would see it."""
-    if not isinstance(data, str | Path):
-        return data if isinstance(data, Table) else Table.from_native(data)
-    progress.stage("reading")
-    head = read_head(data, **read_options)
-    for name in names:
-        head.column(name)  # an unknown name is an error before the whole file is read
-    return read_table(data, text=head.names, **read_options)
+_RECODE_OF_COST = {
+    "sae": Recode.MEDIAN,
+    "max-distance": Recode.MIDRANGE,
+    "round-up": Recode.MAX,
+    "round-down": Recode.MIN,
+}
 
 
-def load(
-    data: Any,
-    schema: Schema | str | None,
-    changes: Mapping[str, Any],
-    read_options: Mapping[str, Any],
-    progress: Progress,
-) -> tuple[Table, Schema]:
-    """Return the table and its full schema; columns of a text file that stay unchanged are read as they are written."""
-    if not isinstance(data, str | Path):
-        table = data if isinstance(data, Table) else Table.from_native(data)
-        return table, complete_schema(table, schema, changes)
-    progress.stage("reading")
-    head = read_head(data, **read_options)
-    draft = complete_schema(head, schema, changes)
-    typed = {column.name for column in draft.quasi} | {draft.sampling_weight}
-    table = read_table(data, text=[name for name in head.names if name not in typed], **read_options)
-    return table, complete_schema(table, schema, changes)
-
-
-def complete_schema(table: Table, schema: Schema | str | None, changes: Mapping[str, Any]) -> Schema:
-    """Return the schema of a table: kinds from its types, roles from what the user gave."""
-    base = bare_schema(table)
-    if isinstance(schema, str):
-        base = parse_schema(schema, base)
-    elif schema is not None:
-        for column in schema.columns:
-            base[column.name]  # an unknown name is an error
-        given = {column.name: column for column in schema.columns}
-        columns = tuple(given.get(column.name, column) for column in base.columns)
-        base = Schema(columns, schema.within, schema.sampling_weight, schema.missing)
-    return base.updated(**changes)
+def _with_recode_of_cost(schema: Schema, method: Method, options: Mapping[str, Any]) -> Schema:
+    """Return the schema with the representative that belongs to the cost to be minimised, where none was asked for."""
+    recode = _RECODE_OF_COST.get(str(options.get("cost")))
+    if recode is None or "cost" not in method.options:
+        return schema
+    columns = tuple(
+        replace(column, recode=recode) if column.role == Role.QUASI and column.recode is None else column
+        for column in schema.columns
+    )
+    return replace(schema, columns=columns)
 
 
 def _group_blocks(

@@ -53,12 +53,15 @@ class Recode(StrEnum):
     MODE = "mode"
     MEDOID = "medoid"
     RANGE = "range"
+    MIDRANGE = "midrange"
+    MIN = "min"
+    MAX = "max"
 
 
 DEFAULT_RECODE = {Kind.NUMERIC: Recode.MEAN, Kind.ORDINAL: Recode.MEDIAN, Kind.NOMINAL: Recode.MODE}
 ALLOWED_RECODES = {
     Kind.NUMERIC: set(Recode),
-    Kind.ORDINAL: {Recode.MEDIAN, Recode.MODE, Recode.MEDOID, Recode.RANGE},
+    Kind.ORDINAL: {Recode.MEDIAN, Recode.MODE, Recode.MEDOID, Recode.RANGE, Recode.MIN, Recode.MAX},
     Kind.NOMINAL: {Recode.MODE, Recode.MEDOID},
 }
 

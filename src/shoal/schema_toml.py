@@ -18,7 +18,7 @@ _HEADER = """\
 #
 # role: identifier (dropped) | quasi (what an outsider may know: replaced) | confidential (must stay secret) | other
 # kind: numeric | ordinal (give its order) | nominal
-# Optional: weight = 2.0   order = ["low", "high"]   recode = "mean|median|mode|medoid|range"   missing = "..."
+# Optional: weight = 2.0   order = ["low", "high"]   recode = "median"   missing = "impute"
 
 missing = "{missing}"        # refuse | own-group | impute | as-value
 within = [{within}]              # strata: no group crosses them

@@ -52,7 +52,8 @@ def protect_command(
     recode: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[NAME=]R", help="What replaces values: mean, median, mode, medoid or range; for all or NAME=R."
+            metavar="[NAME=]R",
+            help="What replaces values: mean, median, mode, medoid, range, midrange, min or max; for all or NAME=R.",
         ),
     ] = None,
     float_means: Annotated[bool, typer.Option("--float-means", help="Let integer columns become fractional.")] = False,

@@ -25,8 +25,8 @@ def verify_command(
 ) -> None:
     """Recount k on a table from scratch; exit code 0 if it holds, 1 if not."""
     shared.use_threads(threads)
-    from shoal.api import load_for_counting
     from shoal.cli.drawing import console, drawn_progress
+    from shoal.loading import load_for_counting
     from shoal.methods.registry import check_k
     from shoal.privacy.k_anonymity import count_classes
 

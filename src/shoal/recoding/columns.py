@@ -60,6 +60,12 @@ def recode_column(
     if recode == Recode.MEDOID:
         assert medoids is not None
         representatives = values[medoids]
+    elif recode in {Recode.MIN, Recode.MAX, Recode.MIDRANGE}:
+        lowest, highest = group_ranges(values, grouping)
+        ends = {Recode.MIN: (lowest, lowest), Recode.MAX: (highest, highest), Recode.MIDRANGE: (lowest, highest)}[
+            recode
+        ]
+        representatives = values[ends[0]] / 2 + values[ends[1]] / 2
     elif recode == Recode.MODE:
         representatives = _modes(values, grouping, weights)
     elif recode == Recode.MEDIAN:

@@ -3,9 +3,8 @@
 Thaeter 2021, Algorithm 2 (section 5.1); Domingo-Ferrer & Torra 2005, doi:10.1007/s10618-005-0007-5. Cost O(n² d / k)
 time, O(n d) memory. The yardstick of the field: use it to compare with published figures.
 
-The records still free are kept column by column, so that distances to a reference are computed for a block of records
-at a time; a record that leaves is overwritten by the last one. Ties go to the lowest record number, and the centroid is
-kept in a sum that does not drift, so the labels are those of the pseudocode read literally.
+The records still free stand in a tree that skips most of them in each search. Ties go to the lowest record number, and
+the centroid is kept in a sum that does not drift, so the labels are those of the pseudocode read literally.
 """
 
 from __future__ import annotations
@@ -16,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.free_records import FreeRecords, farthest, nearest_and_farthest, take
+from shoal.methods.kernels.shells import draw_shells, farthest, leave
+from shoal.methods.kernels.sums import add_exactly, sums
+from shoal.methods.kernels.tree import nearest, plant
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
 
@@ -53,51 +54,54 @@ def mdav(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT) ->
     >>> mdav(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
     array([0, 1, 0, 1])
     """
-    n = points.shape[0]
+    n = len(points)
     progress.stage("grouping (mdav)", n)
-    free = FreeRecords(points)
     labels = np.full(n, -1, np.int64)
-    groups = 0
-    rounds = max(1, 20_000_000 // (points.size + 1))  # about 20 ms of work between two looks at the clock
-    while free.count >= 3 * k:
-        before = free.count
-        groups = _rounds(*free.state, labels, groups, k, rounds)
-        progress.advance(before - free.count)
-    if free.count >= 2 * k:
-        groups = _half_round(*free.state, labels, groups, k)
-    labels[free.records()] = groups
-    progress.advance(free.count)
+    total, error = sums(points)
+    count = np.array([n, 0])
+    while count[0] >= 2 * k:
+        tree = plant(points, np.flatnonzero(labels < 0))
+        sparse = max(2 * k, int(count[0]) * 2 // 3)
+        while count[0] >= sparse:
+            shells = draw_shells(tree, points, total / count[0])
+            stop = max(sparse, int(count[0]) * 31 // 32)
+            before = int(count[0])
+            while count[0] >= stop:
+                _rounds(points, shells, total, error, count, labels, k, stop, 200)
+            progress.advance(before - int(count[0]))
+    labels[labels < 0] = count[1]
+    progress.advance(int(count[0]))
     return labels
 
 
 @compiled
 def _rounds(
-    rows: Any, index: Any, total: Any, error: Any, count: Any, labels: Any, groups: int, k: int, limit: int
-) -> int:
-    """Make up to ``limit`` pairs of groups while at least 3k records are free."""
+    points: Any, shells: Any, total: Any, error: Any, count: Any, labels: Any, k: int, stop: int, limit: int
+) -> None:
+    """Make up to ``limit`` pairs of groups, or single ones below 3k free records, while ``stop`` records are free."""
+    centroid = np.empty(total.size)
+    distances = np.empty(k)
+    members = np.empty(k, np.int64)
     for _ in range(limit):
-        m = count[0]
-        if m < 3 * k:
+        if count[0] < stop:
             break
-        r = farthest(rows, index, m, total / m)
-        group, s = nearest_and_farthest(rows, index, m, rows[:, r].copy(), k)
-        s_record = index[s]
-        take(rows, index, total, error, count, group, labels, groups)
-        for i in range(count[0]):  # s may have been moved
-            if index[i] == s_record:
-                s = i
+        for j in range(total.size):
+            centroid[j] = total[j] / count[0]
+        r, _ = farthest(shells, centroid)
+        s = -1
+        if count[0] >= 3 * k:
+            s, _ = farthest(shells, points[r])
+        for seed in (r, s):
+            if seed < 0:
                 break
-        group, _ = nearest_and_farthest(rows, index, count[0], rows[:, s].copy(), k)
-        take(rows, index, total, error, count, group, labels, groups + 1)
-        groups += 2
-    return groups
-
-
-@compiled
-def _half_round(rows: Any, index: Any, total: Any, error: Any, count: Any, labels: Any, groups: int, k: int) -> int:
-    """Make one group when 2k to 3k-1 records are free."""
-    m = count[0]
-    r = farthest(rows, index, m, total / m)
-    group, _ = nearest_and_farthest(rows, index, m, rows[:, r].copy(), k)
-    take(rows, index, total, error, count, group, labels, groups)
-    return groups + 1
+            if shells.tree.places[seed] < 0:  # only where ties have put s into the group of r
+                seed, _ = farthest(shells, points[r])
+            distances[k - 1] = np.inf
+            nearest(shells.tree, points[seed], seed, distances, members)
+            for i in range(k):
+                labels[members[i]] = count[1]
+                leave(shells, members[i])
+                for j in range(total.size):
+                    add_exactly(total, error, j, -points[members[i], j])
+            count[0] -= k
+            count[1] += 1

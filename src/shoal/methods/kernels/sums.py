@@ -7,12 +7,30 @@ what was added gives back what was there, and the rounded value is the correctly
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from shoal.methods.kernels.compiled import compiled
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.methods.kernels.inner import inner
 
 
-@compiled(inline="always")
+def sums(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the sum of each attribute, rounded once, and what the rounding left over.
+
+    Examples
+    --------
+    >>> sums(np.array([[1e16], [1.0]]))
+    (array([1.e+16]), array([1.]))
+    """
+    columns = points.T.tolist()
+    total = [math.fsum(column) for column in columns]
+    error = [math.fsum([*column, -high]) for column, high in zip(columns, total, strict=True)]
+    return np.array(total), np.array(error)
+
+
+@inner
 def add_exactly(total: Any, error: Any, j: int, value: float) -> None:
     """Add ``value`` to the sum held in ``total[j] + error[j]``."""
     high = total[j] + value

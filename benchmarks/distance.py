@@ -1,0 +1,76 @@
+"""How long the distance-based methods take: our time, the time others need, and the ratio; then growth with n.
+
+Our time is the best of three runs after a first one that compiles. The times of the papers are single-threaded Java on
+a Ryzen 9 5900X (thesis 2021) or an older machine (paper 2021), sdcMicro 5.8.1 was measured on two slow cores. Run from
+the root of the repository: ``python benchmarks/distance.py [--covertype]``.
+"""
+
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from published import thaeter
+from shoal.methods.registry import get_method
+
+import reference
+
+OTHERS = [
+    # data, method, k, seconds of others, who, target
+    ("credit_card", "mdav", 3, 17.333, "sdcMicro", 1.73),
+    ("credit_card", "mdav", 3, 11.8, "Java, thesis", None),
+    ("credit_card", "mdav-plus", 3, 4.6, "Java, thesis", None),
+    ("credit_card", "mdav-star", 3, 17.2, "Java, thesis", None),
+    ("credit_card", "ona-star", 5, 36.5, "Java, thesis", 4.0),
+    ("credit_card", "ona-star", 5, 145.0, "Java, paper", 4.0),
+    ("adult", "mdav", 3, 7.8, "Java, thesis", None),
+    ("adult", "mdav-star", 3, 141.0, "Java, paper", 2.0),
+    ("adult", "ona-star", 3, 358.0, "Java, paper", 5.0),
+    ("adult", "ona-star", 3, 148.6, "Java, thesis", 5.0),
+    ("eia", "mdav", 3, 0.141, "sdcMicro", None),
+    ("eia", "max-distance", 3, 1.58, "Java, thesis", None),
+    ("eia", "ona-star", 3, 0.40, "Java, thesis", None),
+    ("census", "ona-star", 3, 0.06, "Java, thesis", None),
+]
+COVERTYPE = ("covertype", "mdav", 10, 2853.0, "Matlab, 47:33", 600.0)
+
+
+def seconds(method, points, k, runs=3):
+    get_method(method).run(points[:2000], k)  # compiles
+    best = np.inf
+    for _ in range(runs):
+        start = time.perf_counter()
+        get_method(method).run(points, k)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def against_others(rows):
+    print(f"{'data':12} {'method':10} {'k':>3} {'ours (s)':>9} {'others (s)':>11} {'ratio':>7}  {'who':14} target (s)")
+    known = {}
+    for data, method, k, others, who, target in rows:
+        points = reference.points(data) if data == "covertype" else thaeter.points(data)
+        if (data, method, k) not in known:
+            known[data, method, k] = seconds(method, points, k, 1 if data == "covertype" else 3)
+        ours = known[data, method, k]
+        goal = "" if target is None else f"{target:g} {'met' if ours <= target else 'missed'}"
+        print(f"{data:12} {method:10} {k:3} {ours:9.3f} {others:11.3f} {others / ours:7.1f}  {who:14} {goal}")
+
+
+def growth(d=3, k=5):
+    print(f"\ngrowth, normal data, d={d}, k={k}: seconds (and factor) for n, 2n, 4n, 8n with n = 5,000")
+    rng = np.random.default_rng(0)
+    for method in ("mdav-plus", "mdav", "mdav-star", "ona-star"):
+        times = [seconds(method, rng.normal(size=(n, d)), k, 2) for n in (5_000, 10_000, 20_000, 40_000)]
+        factors = ["", *(f" (x{after / before:.1f})" for before, after in pairwise(times))]
+        print(f"{method:10} " + "  ".join(f"{t:8.3f}{f}" for t, f in zip(times, factors, strict=True)))
+
+
+if __name__ == "__main__":
+    against_others([*OTHERS, COVERTYPE] if "--covertype" in sys.argv else OTHERS)
+    growth()
+    growth(d=10)

@@ -1,0 +1,54 @@
+"""MDAV⁺: groups of k around the records farthest from a fixed centre.
+
+Thaeter 2021, Algorithm 3 (section 5.1); Solanas & Martínez-Ballesté 2006. Cost O(n² d / k) time at worst, O(n d)
+memory; a tree of free records makes it far less on most data. The fastest of its family: use it when time is critical.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.methods.kernels.closest import index_groups
+from shoal.methods.kernels.growth import from_the_centre, grow, join_closest, plus_rounds
+from shoal.methods.registry import method
+from shoal.progress import SILENT, Progress
+
+
+@method(
+    "mdav-plus",
+    title="Groups of k around the records farthest from a fixed centre",
+    cost="n² d / k",
+    guarantee="groups have k to 2k-1 records, nearly all of them k",
+    reference="Thaeter 2021, Alg. 3; Solanas & Martínez-Ballesté 2006",
+    when="time is critical; up to a million records of few attributes",
+    max_size=lambda k: 2 * k - 1,
+)
+def mdav_plus(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT) -> NDArray[np.int64]:
+    """Group records by MDAV⁺.
+
+    Parameters
+    ----------
+    points
+        n x d, standardised.
+    k
+        The smallest group allowed.
+    progress
+        Hears how many records are grouped.
+
+    Returns
+    -------
+    labels
+        The group of each record.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mdav_plus(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2)
+    array([1, 0, 1, 0, 1])
+    """
+    progress.stage("grouping (mdav-plus)", len(points))
+    growth = from_the_centre(points, k)
+    grow(growth, k, plus_rounds, (), progress)
+    join_closest(growth, index_groups(growth.groups), False, 1.0)
+    return growth.labels

@@ -1,0 +1,124 @@
+"""TFRP: groups around the records farthest from two fixed reference points, then costly groups are scattered.
+
+Thaeter 2021, section 8.2; Chang, Li & Huang 2007, doi:10.1016/j.jss.2007.02.014. The reference points are the corners
+(g, ..., g) for the least and the greatest value g of all cells. Cost O(n² d / k) time, O(n d) memory. Close to
+mdav-star; use it to compare with published figures.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.methods.kernels.closest import index_groups
+from shoal.methods.kernels.compiled import compiled
+from shoal.methods.kernels.groups import no_groups, open_group, spread
+from shoal.methods.kernels.growth import Growth, farthest_first, join_closest
+from shoal.methods.kernels.scatter import scatter
+from shoal.methods.kernels.tree import nearest, plant, remove
+from shoal.methods.refine import SMALL, in_order
+from shoal.methods.registry import method
+from shoal.progress import SILENT, Progress
+
+
+@method(
+    "tfrp",
+    title="Groups around the records farthest from two corners, then costly groups are scattered",
+    cost="n² d / k",
+    guarantee="groups have k to 2k-1 records",
+    reference="Thaeter 2021, section 8.2; Chang et al. 2007",
+    when="to compare with published figures",
+    max_size=lambda k: 2 * k - 1,
+)
+def tfrp(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT) -> NDArray[np.int64]:
+    """Group records by two fixed reference points.
+
+    Parameters
+    ----------
+    points
+        n x d, standardised.
+    k
+        The smallest group allowed.
+    progress
+        Hears how many records are grouped.
+
+    Returns
+    -------
+    labels
+        The group of each record.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tfrp(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2)
+    array([1, 0, 1, 0, 1])
+    """
+    progress.stage("grouping (tfrp)", len(points))
+    labels = from_two_corners(points, k, progress)
+    costs = group_costs(points, labels)
+    labels = in_order(scatter(points, labels, np.argsort(-costs, kind="stable"), k, SMALL * spread(points)))
+    while (large := np.flatnonzero(np.bincount(labels) >= 2 * k)).size:
+        for g in large:
+            members = np.flatnonzero(labels == g)
+            labels[members] = labels.max() + 1 + from_two_corners(points[members], k, SILENT)
+        labels = in_order(labels)
+    return labels
+
+
+def group_costs(points: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the cost of each group; labels: 0, 1, ... without gaps.
+
+    Examples
+    --------
+    >>> group_costs(np.array([[0.0], [2.0], [9.0], [9.0]]), np.array([0, 0, 1, 1]))
+    array([2., 0.])
+    """
+    first = np.zeros(int(labels.max()) + 1, np.int64)
+    first[labels[::-1]] = np.arange(labels.size - 1, -1, -1)
+    sizes = np.bincount(labels)
+    costs = np.zeros(sizes.size)
+    for j in range(points.shape[1]):
+        column = points[:, j] - points[first[labels], j]
+        means = np.bincount(labels, column) / sizes
+        costs += np.bincount(labels, (column - means[labels]) ** 2)
+    return costs
+
+
+def from_two_corners(points: NDArray[np.float64], k: int, progress: Progress) -> NDArray[np.int64]:
+    """Return the groups of the first phase."""
+    n, d = points.shape
+    orders = [farthest_first(points, np.full(d, corner)) for corner in (points.min(), points.max())]
+    growth = Growth(points, orders[0], np.array([0, n]), no_groups(n // k, d), np.full(n, -1, np.int64))
+    places = np.zeros(2, np.int64)
+    while growth.done[1] >= k:
+        tree = plant(points, np.flatnonzero(growth.labels < 0))
+        stop = max(k, int(growth.done[1]) // 2)
+        while growth.done[1] >= stop:
+            before = int(growth.done[1])
+            _rounds(growth, tree, np.array(orders), places, k, stop, 200)
+            progress.advance(before - int(growth.done[1]))
+    join_closest(growth, index_groups(growth.groups), False, 1.0)
+    return growth.labels
+
+
+@compiled
+def _rounds(growth: Any, tree: Any, orders: Any, places: Any, k: int, stop: int, limit: int) -> None:
+    """Make up to ``limit`` groups of k, from the two orders in turn, while ``stop`` records are free."""
+    distances = np.empty(k)
+    members = np.empty(k, np.int64)
+    for _ in range(limit):
+        if growth.done[1] < stop:
+            break
+        turn = growth.groups.used[0] % 2
+        while growth.labels[orders[turn, places[turn]]] >= 0:
+            places[turn] += 1
+        r = orders[turn, places[turn]]
+        distances[k - 1] = np.inf
+        nearest(tree, growth.points[r], r, distances, members)
+        g = open_group(growth.groups, growth.points, members)
+        for i in range(k):
+            growth.labels[members[i]] = g
+            remove(tree, members[i])
+        growth.done[1] -= k

@@ -1,0 +1,170 @@
+"""Refinement: the rounds of ONA*, for any grouping; the loss never rises.
+
+Thaeter 2021, Algorithms 15 to 17 (section 6.4); Thaeter & Reischuk 2021, Algorithm 3. A round dissolves groups of k
+where their records fit better elsewhere, then passes records of larger groups on; groups of 2k are split. Cost O((n² +
+n k²) d) per round at worst; bounds and a tree over the centroids make it far less. Use it after any method, it costs
+little.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import ParameterError
+from shoal.grouping import Grouping
+from shoal.methods.distance.mdav_plus import mdav_plus
+from shoal.methods.kernels.closest import index_groups, overdue
+from shoal.methods.kernels.groups import spread
+from shoal.methods.kernels.growth import Rule
+from shoal.methods.kernels.halve import halve
+from shoal.methods.kernels.trade import (
+    DISSOLVED,
+    LARGE,
+    PASSED_ON,
+    SPLIT,
+    VISITED,
+    Trade,
+    dissolve_some,
+    open_trade,
+    pass_on_some,
+    split,
+    with_more_room,
+)
+from shoal.progress import SILENT, Progress
+
+Place = Literal["end", "origin"]
+SMALL = 1e-10
+
+
+def refine(
+    points: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    k: int,
+    *,
+    max_rounds: int = 30,
+    place: Place = "end",
+    closest: Literal["cost", "centroid"] = "cost",
+    progress: Progress = SILENT,
+    facts: dict[str, Any] | None = None,
+) -> NDArray[np.int64]:
+    """Return a grouping that is at least as good, by the rounds of ONA*.
+
+    Parameters
+    ----------
+    points
+        n x d, standardised.
+    labels
+        The group of each record; groups are visited in the order of their labels. None may have fewer than k records.
+    k
+        The smallest group allowed.
+    max_rounds
+        After so many rounds the search stops even if it could go on.
+    place
+        Where the halves of a split group stand in the order of visits: at the ``end`` or at the place of their
+        ``origin``.
+    closest
+        Which group a split by MDAV* regards as closest to a record, as for ``mdav-star``.
+    progress
+        Hears which round it is.
+    facts
+        Receives ``rounds`` (those that changed something) and how many groups were dissolved, records passed on and
+        groups split.
+
+    Returns
+    -------
+    labels
+        The group of each record; all groups have k to 2k-1 records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = np.array([[0.0], [1.0], [2.0], [8.0], [9.0]])
+    >>> refine(points, np.array([0, 0, 1, 1, 1]), 2)
+    array([0, 0, 0, 1, 1])
+    """
+    points = np.ascontiguousarray(points, np.float64)
+    if max_rounds < 0:
+        raise ParameterError(f"max_rounds={max_rounds} is not possible; choose 0 or more")
+    Grouping(labels, k)  # refuses groups below k
+    labels = split_large(points, in_order(np.asarray(labels)), k)
+    rule = Rule(1.0, False, closest == "cost", SMALL * spread(points))
+    trade = open_trade(points, labels, k)
+    rounds = 0
+    while rounds < max_rounds:
+        changes = int(trade.tally[DISSOLVED] + trade.tally[PASSED_ON])
+        trade = _round(trade, k, rule, place, f"refining, round {rounds + 1}", progress)
+        if trade.tally[DISSOLVED] + trade.tally[PASSED_ON] == changes:
+            break
+        rounds += 1
+    if facts is not None:
+        facts["rounds"] = rounds
+        facts["dissolved groups"] = int(trade.tally[DISSOLVED])
+        facts["records passed on"] = int(trade.tally[PASSED_ON])
+        facts["split groups"] = int(trade.tally[SPLIT])
+    alive = _alive(trade, place)
+    number = np.empty(trade.groups.sizes.size, np.int64)
+    number[alive] = np.arange(alive.size)
+    return number[trade.labels]
+
+
+def in_order(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the labels as 0, 1, ... without changing their order.
+
+    Examples
+    --------
+    >>> in_order(np.array([7, 7, 3]))
+    array([1, 1, 0])
+    """
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def split_large(points: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Return the labels with every group of 2k or more replaced by the groups of MDAV⁺, which are numbered last.
+
+    Examples
+    --------
+    >>> split_large(np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 0, 0]), 2)
+    array([0, 0, 1, 1])
+    """
+    labels = labels.copy()
+    sizes = np.bincount(labels)
+    count = sizes.size
+    for g in np.flatnonzero(sizes >= 2 * k):
+        members = np.flatnonzero(labels == g)
+        parts = mdav_plus(points[members], k)
+        labels[members] = count + parts
+        count += int(parts.max()) + 1
+    return in_order(labels)
+
+
+def _round(trade: Trade, k: int, rule: Rule, place: Place, name: str, progress: Progress) -> Trade:
+    """Run both phases once; return the state, which may have moved to arrays with more room."""
+    nearest_centroid = Rule(1.0, False, False, rule.tolerance)
+    large = np.empty(k, np.int64)
+    progress.stage(name, 2 * int((trade.groups.sizes > 0).sum()))
+    for phase in (dissolve_some, pass_on_some):
+        index = index_groups(trade.groups)
+        visits = _alive(trade, place)
+        trade.tally[VISITED] = 0
+        while trade.tally[VISITED] < visits.size:
+            before = int(trade.tally[VISITED])
+            phase(trade, index, visits, k, nearest_centroid, large, 500)
+            for g in dict.fromkeys(large[: trade.tally[LARGE]].tolist()):
+                if trade.groups.used[0] + 2 > trade.groups.sizes.size:
+                    trade = with_more_room(trade)
+                members = trade.members[g, : trade.groups.sizes[g]]
+                parts = halve(trade.points, members, trade.groups.centroids[g], k, rule.by_cost, rule.tolerance)
+                split(trade, index, g, parts)
+            if overdue(index, trade.groups):
+                index = index_groups(trade.groups)
+            progress.advance(int(trade.tally[VISITED]) - before)
+    return trade
+
+
+def _alive(trade: Trade, place: Place) -> NDArray[np.int64]:
+    """Return the groups that have members, in the order of visits."""
+    alive = np.flatnonzero(trade.groups.sizes[: trade.groups.used[0]])
+    return alive if place == "end" else alive[np.argsort(trade.origin[alive], kind="stable")]

@@ -1,0 +1,110 @@
+"""The costs by name, with the properties that decide which searches are valid for them.
+
+*Concave*: ``C(a,c) + C(b,d) <= C(a,d) + C(b,c)`` for a < b < c < d (the quadrangle inequality). *Splitting is
+beneficial*: ``C(a,b) + C(b,c) <= C(a,c)``. See Stamm & Schaub 2024, section 2 and Figure 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.errors import ParameterError, suggestion
+from shoal.methods.kernels.compiled import Kernel
+from shoal.methods.univariate import (
+    cost_max_distance,
+    cost_ordered_sse,
+    cost_round_down,
+    cost_round_up,
+    cost_rounded_mean,
+    cost_sae,
+    cost_sse,
+    cost_weighted_sse,
+)
+from shoal.methods.univariate.ties import linear_tie, no_tie, squared_tie
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A cost, its kernels and its properties.
+
+    Parameters
+    ----------
+    name
+        The name users type.
+    representatives
+        The values that replace the groups, from the values group by group, where each group starts, and weights.
+    fill, cross
+        Kernels for groups of at most 2k-1 values (see ``blocks``).
+    cost
+        Kernel for groups of any size (see ``unbounded``), if there is one.
+    tie
+        Surcharge of a cut between equal values.
+    mirror
+        The cost that this one becomes when all values change their sign, if it is here.
+    power
+        How the cost grows when the values are scaled.
+    concave, splitting
+        The two properties above.
+    """
+
+    name: str
+    representatives: Callable[[Any, Any, Any], Any]
+    fill: Kernel
+    cross: Kernel
+    cost: Kernel | None
+    tie: Kernel
+    mirror: str | None
+    power: int
+    concave: bool = True
+    splitting: bool = True
+
+
+def _of(name: str, module: Any, tie: Kernel, mirror: str | None, power: int, *, concave: bool = True) -> Cost:
+    return Cost(
+        name,
+        module.representatives,
+        module.fill,
+        module.cross,
+        getattr(module, "cost", None),
+        tie,
+        mirror,
+        power,
+        concave,
+    )
+
+
+COSTS: dict[str, Cost] = {
+    cost.name: cost
+    for cost in [
+        _of("sse", cost_sse, squared_tie, "sse", 2),
+        _of("sae", cost_sae, linear_tie, "sae", 1),
+        _of("max-distance", cost_max_distance, linear_tie, "max-distance", 1),
+        _of("round-up", cost_round_up, linear_tie, "round-down", 1),
+        _of("round-down", cost_round_down, linear_tie, "round-up", 1),
+        _of("rounded-mean", cost_rounded_mean, squared_tie, None, 2),
+        _of("weighted-sse", cost_weighted_sse, squared_tie, "weighted-sse", 2),
+        _of("ordered-sse", cost_ordered_sse, no_tie, None, 2, concave=False),
+    ]
+}
+COLUMN_COSTS = ("sse", "sae", "max-distance", "round-up", "round-down", "rounded-mean")
+
+
+def column_cost(name: str, *, weighted: bool) -> Cost:
+    """Return the cost of that name for one column.
+
+    Examples
+    --------
+    >>> column_cost("see", weighted=False)
+    Traceback (most recent call last):
+        ...
+    shoal.errors.ParameterError: there is no cost "see"; did you mean "sse"?
+    """
+    if name not in COLUMN_COSTS:
+        raise ParameterError(f'there is no cost "{name}"; {suggestion(name, COLUMN_COSTS)}')
+    if not weighted:
+        return COSTS[name]
+    if name != "sse":
+        raise ParameterError(f'weights are for cost="sse"; cost="{name}" has no weighted form')
+    return COSTS["weighted-sse"]

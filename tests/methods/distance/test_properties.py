@@ -1,0 +1,154 @@
+"""Facts of the papers about single methods: costs that never rise, sizes, special cases."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from shoal.errors import GroupTooSmall, ParameterError
+from shoal.grouping import Grouping, canonical_labels
+from shoal.methods.auto import auto, choose
+from shoal.methods.distance.lloyd import k_means
+from shoal.methods.distance.mdav_plus import mdav_plus
+from shoal.methods.distance.mdav_star import mdav_star, mdav_star_gamma
+from shoal.methods.distance.ona import ona, random_start
+from shoal.methods.distance.ona_star import ona_star
+from shoal.methods.distance.v_mdav import v_mdav
+from shoal.methods.kernels.groups import total_cost
+from shoal.methods.refine import refine, split_large
+
+from naive import distance as naive
+from strategies import points_and_k
+
+
+@given(points_and_k(max_n=50), st.integers(0, 2**32))
+@settings(max_examples=30)
+def test_refining_is_never_worse_and_keeps_the_sizes(case, seed):
+    points, k = case
+    labels = random_start(len(points), k, np.random.default_rng(seed))
+    refined = refine(points, labels, k)
+    Grouping(refined, k, max_size=2 * k - 1)
+    before = total_cost(points, labels)
+    assert total_cost(points, refined) <= before + 1e-9 * (before + 1e-300)
+
+
+@given(points_and_k(max_n=30, max_k=4), st.integers(0, 2**32))
+@settings(max_examples=10)
+def test_no_single_step_of_the_refinement_raises_the_cost(case, seed):
+    points, k = case
+    history = []
+    labels = random_start(len(points), k, np.random.default_rng(seed))
+    naive.refine(points, labels, k, history=history)
+    assert all(after <= before + 1e-9 * history[0] for before, after in pairwise(history))
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_refining_the_result_of_ona_star_changes_nothing(k, rng):
+    points = rng.normal(size=(300, 4))
+    facts = {}
+    labels = ona_star(points, k)
+    np.testing.assert_array_equal(labels, refine(points, labels, k, facts=facts))
+    assert facts["rounds"] == 0
+
+
+def test_a_grouping_below_k_cannot_be_refined(rng):
+    with pytest.raises(GroupTooSmall):
+        refine(rng.normal(size=(4, 2)), np.array([0, 0, 0, 1]), 2)
+    with pytest.raises(ParameterError, match="max_rounds=-1"):
+        refine(rng.normal(size=(4, 2)), np.array([0, 0, 0, 0]), 2, max_rounds=-1)
+
+
+def test_one_group_of_all_records_is_split_and_refined(rng):
+    points = rng.normal(size=(200, 3))
+    labels = refine(points, np.zeros(200, np.int64), 4)
+    assert total_cost(points, labels) <= total_cost(points, mdav_plus(points, 4))
+
+
+@given(points_and_k())
+@settings(max_examples=25)
+def test_v_mdav_without_gain_is_mdav_plus(case):
+    points, k = case
+    np.testing.assert_array_equal(v_mdav(points, k, gamma=0.0), mdav_plus(points, k))
+
+
+@given(points_and_k(max_n=20, max_k=6))
+@settings(max_examples=40)
+def test_mdav_star_makes_two_groups_of_2k_to_3k_minus_1_records(case):
+    points, k = case
+    assume(2 * k <= len(points) < 3 * k)
+    assert len(Grouping(mdav_star(points, k), k, max_size=2 * k - 1)) == 2
+
+
+@pytest.mark.parametrize("function", [v_mdav, mdav_star_gamma])
+def test_the_search_keeps_the_cheapest_gain_factor(function, rng):
+    points = rng.normal(size=(60, 2))
+    facts = {}
+    labels = function(points, 3, facts=facts)
+    costs = [total_cost(points, function(points, 3, gamma=i / 10)) for i in range(21)]
+    assert total_cost(points, labels) == min(costs)
+    assert facts["gamma"] == np.argmin(costs) / 10
+    with pytest.raises(ParameterError, match="gamma=-1"):
+        function(points, 3, gamma=-1.0)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_records_that_are_all_equal_do_not_fool_the_costs(offset, rng):
+    """Blocks of identical records, as in Adult: every group is constant where the counts allow it."""
+    points = np.repeat(rng.normal(size=(40, 3)), 6, axis=0) + offset
+    for function in (mdav_star, ona_star, mdav_plus):
+        assert total_cost(points, function(points, 3)) == 0.0
+
+
+def test_more_runs_of_ona_are_never_worse(rng):
+    points = rng.normal(size=(90, 2))
+    few, many = ona(points, 3, runs=2, seed=4), ona(points, 3, runs=5, seed=4)
+    assert total_cost(points, many) <= total_cost(points, few)
+
+
+@pytest.mark.parametrize("start", ["k-means++", "forgy", "partition"])
+def test_k_means_finds_separate_clumps(start, rng):
+    points = np.repeat(np.eye(4) * 50, 20, axis=0) + rng.normal(size=(80, 4))
+    costs = []
+    for seed in range(8):
+        labels, rounds = k_means(points, 4, np.random.default_rng(seed), start=start)
+        assert 2 <= rounds <= 50
+        costs.append(total_cost(points, labels))
+    assert min(costs) < 500
+
+
+def test_a_start_that_is_not_known_is_refused(rng):
+    with pytest.raises(ParameterError, match="k-means"):
+        k_means(rng.normal(size=(9, 2)), 3, rng, start="best")
+    with pytest.raises(ParameterError, match="clusters=10"):
+        k_means(rng.normal(size=(9, 2)), 10, rng)
+
+
+def test_large_groups_are_split_by_mdav_plus(rng):
+    points = rng.normal(size=(50, 2))
+    labels = split_large(points, np.zeros(50, np.int64), 4)
+    np.testing.assert_array_equal(canonical_labels(labels), canonical_labels(mdav_plus(points, 4)))
+
+
+@given(st.integers(2, 12), st.integers(1, 6), st.integers(0, 2**32))
+def test_costs_of_joining_and_leaving_equal_the_recomputed_ones(m, d, seed):
+    """Corollary 2.20 and theorem 2.19, as the kernels use them."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(m + 3, d))
+    group, joining = list(range(m)), [m, m + 1, m + 2]
+    far = naive.distance(points[m], naive.centroid(points[group]))
+    together = naive.cost(points[[*group, m]]) - naive.cost(points[group])
+    assert m / (m + 1) * far == pytest.approx(together, rel=1e-9, abs=1e-12)
+    many = naive.cost(points) - naive.cost(points[group])
+    assert naive.cost_of_joining(points, group, joining) == pytest.approx(many, rel=1e-9, abs=1e-12)
+
+
+def test_auto_takes_the_method_that_loses_least_and_says_why(rng):
+    facts = {}
+    points = rng.normal(size=(100, 3))
+    labels = auto(points, 4, facts=facts)
+    assert facts["chosen"] == "ona-star"
+    assert "100 records of 3 attributes" in facts["why"]
+    np.testing.assert_array_equal(labels, ona_star(points, 4))
+    assert choose(5_000_000, 10)[0] == "mdav-plus"

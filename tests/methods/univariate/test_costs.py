@@ -1,0 +1,173 @@
+"""The properties of the costs, and what happens to costs that lack them."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from shoal.errors import ParameterError
+from shoal.methods.univariate.costs import COLUMN_COSTS, COSTS
+from shoal.methods.univariate.exact import prefix_sums
+from shoal.methods.univariate.optimal_1d import optimal_1d, representatives
+from shoal.methods.univariate.searches import choose
+
+from naive import univariate as naive
+
+
+@pytest.mark.parametrize("cost", COLUMN_COSTS)
+def test_concave_and_splitting_is_beneficial_and_wide_is_worse(cost):
+    price = naive.COSTS[cost]
+    for seed in range(2000):
+        rng = np.random.default_rng(seed)
+        x = np.sort(rng.integers(-20, 20, 11)).tolist()
+        a, b, c, d = np.sort(rng.choice(12, 4, replace=False)).tolist()
+        assert price(x[a:c]) + price(x[b:d]) <= price(x[a:d]) + price(x[b:c]), seed
+        assert price(x[a:b]) + price(x[b:c]) <= price(x[a:c]), seed
+        assert max(price(x[a:b]), price(x[b:c])) <= price(x[a:c]), seed
+
+
+def test_maximum_distance_is_concave_with_equality():
+    x = [0, 1, 5, 9, 9, 14, 20]
+    price = naive.max_distance
+    assert price(x[0:4]) + price(x[2:7]) == price(x[0:7]) + price(x[2:4])
+
+
+@pytest.mark.parametrize("cost", COLUMN_COSTS)
+@pytest.mark.parametrize("offset", [0, 10**12])
+def test_costs_in_constant_time_equal_the_definition(cost, offset, rng):
+    values = np.sort(rng.integers(0, 50, 12)) + offset
+    sums = prefix_sums(values.astype(float), np.empty(0))
+    for i in range(12):
+        for j in range(i + 1, 13):
+            exact = Fraction(naive.COSTS[cost](values[i:j].tolist()), naive.WHOLE)
+            assert COSTS[cost].cost(values.astype(float), sums, i, j) == pytest.approx(float(exact), rel=1e-14)
+
+
+@pytest.mark.parametrize("cost", COLUMN_COSTS)
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_sums_around_an_edge_equal_the_definition_for_every_legal_group(cost, k, rng):
+    values = np.sort(rng.integers(0, 50, 12)).astype(float)
+    kernels = COSTS[cost]
+    for b in range(k, 13, k):
+        rows = min(k, 13 - b)
+        lefts = min(2 * k - 1, b)
+        sums, mass, head, tail = np.zeros(3 * k + 1), np.zeros(3 * k + 1), np.zeros(2 * k), np.zeros(k)
+        kernels.fill(values, np.empty(0), b, lefts, rows, 2 * k, sums, mass, head, tail)
+        for v in range(rows):
+            for u in range(k - v, min(2 * k - 1 - v, lefts) + 1):
+                exact = Fraction(naive.COSTS[cost](values[b - u : b + v].astype(int).tolist()), naive.WHOLE)
+                found = head[u] + tail[v] + kernels.cross(sums, mass, 2 * k, u, v)
+                assert found == pytest.approx(float(exact), rel=1e-13, abs=1e-11)
+
+
+def best_of(values, price, k, partitions):
+    return min(sum(price(group) for group in groups) for groups in partitions(values, k))
+
+
+def neighbours(values, k):
+    values = sorted(values)
+    for cuts in naive.all_cuts(len(values), k, len(values)):
+        yield [values[i:j] for i, j in pairwise(cuts)]
+
+
+def median(group):
+    return sorted(group)[len(group) // 2]
+
+
+NOT_ORDERED = {  # definition, values, best of neighbours, best of all for k = 2; Stamm & Schaub 2024, section 3, B.6
+    "mean absolute error": (
+        lambda g: Fraction(sum(abs(x - median(g)) for x in g), len(g)),
+        [0, 1, 1, 1, 2, 6, 6, 18],
+        Fraction(29, 8),
+        Fraction(19, 6),
+    ),
+    "mean round down": (
+        lambda g: Fraction(sum(x - min(g) for x in g), len(g)),
+        [0, 1, 1, 2, 3, 3, 7],
+        Fraction(7, 3),
+        Fraction(11, 5),
+    ),
+    "mean round up": (
+        lambda g: Fraction(sum(max(g) - x for x in g), len(g)),
+        [0, 4, 4, 5, 6, 6, 7],
+        Fraction(7, 3),
+        Fraction(11, 5),
+    ),
+    "smallest value": (min, [-4, -3, -2, -1], -6, -7),
+    "root of SSE": (lambda g: (naive.sse(g) / naive.WHOLE) ** 0.5, [0, 1, 1, 1, 3], 2.19089, 2.12132),
+}
+
+
+@pytest.mark.parametrize("name", NOT_ORDERED)
+def test_costs_whose_optimum_is_not_made_of_neighbours(name):
+    price, values, ordered, overall = NOT_ORDERED[name]
+    assert best_of(values, price, 2, neighbours) == pytest.approx(ordered, abs=1e-5)
+    assert best_of(values, price, 2, naive.set_partitions) == pytest.approx(overall, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("values", "sizes", "price", "mixed"),
+    [
+        ([1, 2, 3, 4], (2, 2), min, [[1, 3], [2, 4]]),
+        ([-1, 0, 0, 0, 0, 1], (4, 2), NOT_ORDERED["mean absolute error"][0], [[-1, 0, 0, 1], [0, 0]]),
+        ([-1, 0, 0, 0, 1], (3, 2), NOT_ORDERED["root of SSE"][0], [[-1, 0, 1], [0, 0]]),
+        ([0, 0, 0, 1, 1, 2], (4, 2), NOT_ORDERED["mean round down"][0], [[0, 0, 0, 2], [1, 1]]),
+        ([0, 1, 1, 2, 2, 2], (4, 2), NOT_ORDERED["mean round up"][0], [[0, 2, 2, 2], [1, 1]]),
+    ],
+)
+def test_printed_counterexamples_for_given_sizes(values, sizes, price, mixed):
+    ordered = min(sum(map(price, (values[:size], values[size:]))) for size in (sizes[0], len(values) - sizes[0]))
+    assert sum(map(price, mixed)) < ordered
+
+
+def test_discounted_halves_never_want_to_be_split():
+    def discounted(group):
+        group = sorted(group)
+        return Fraction(2 * sum(group[len(group) // 2 :]), len(group))
+
+    for seed in range(30):
+        values = np.sort(np.random.default_rng(seed).integers(0, 20, 8)).tolist()
+        costs = [(sum(map(discounted, groups)), len(groups)) for groups in neighbours(values, 2)]
+        assert min(costs)[0] == discounted(values)
+
+
+@pytest.mark.parametrize("search", ["simple+", "divide", "staggered", "wilber", "galil-park"])
+def test_searches_that_need_concavity_refuse_a_cost_without_it(search):
+    with pytest.raises(ParameterError, match=f'search="{search.replace("+", ".")}" needs a concave cost'):
+        choose(search, COSTS["ordered-sse"], 3, splitting=True, largest=None)
+
+
+@pytest.mark.parametrize("search", ["direct", "simple", "simple+", "divide", "staggered"])
+def test_capped_searches_refuse_costs_for_which_large_groups_pay(search):
+    with pytest.raises(ParameterError, match="looks only at groups of up to 2k-1 records"):
+        optimal_1d([1, 2, 3, 4], 2, search=search, group_cost=1.0)
+
+
+def test_sae_is_twice_the_maximum_distance_for_pairs_and_triples(rng):
+    values = rng.integers(0, 1000, 101)
+    sae, distance = (
+        naive.cost_of_labels(values.tolist(), optimal_1d(values, 2, cost), naive.COSTS[cost])
+        for cost in ("sae", "max-distance")
+    )
+    assert sae == 2 * distance
+
+
+@pytest.mark.parametrize(
+    ("cost", "expected"),
+    [
+        ("sse", [4.0, 12.0]),
+        ("sae", [2.0, 10.0]),
+        ("max-distance", [5.0, 12.0]),
+        ("round-up", [9.0, 14.0]),
+        ("round-down", [1.0, 10.0]),
+        ("rounded-mean", [4.0, 12.0]),
+    ],
+)
+def test_representatives(cost, expected):
+    values = np.array([10.0, 1.0, 2.0, 9.0, 14.0])
+    np.testing.assert_array_equal(representatives(values, np.array([1, 0, 0, 0, 1]), cost), expected)
+
+
+def test_weighted_representative():
+    assert representatives([0.0, 4.0], np.array([0, 0]), weights=[3.0, 1.0]) == pytest.approx([1.0])

@@ -1,0 +1,145 @@
+"""Values that go with "Faster Optimal Univariate Microaggregation" (Stamm & Schaub, TMLR 10/2024).
+
+The paper prints no tables; these are the optima of its costs on small and reference data, computed in exact arithmetic
+and by independent programs, and the losses of its projections (section 5.2, Figure 6).
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shoal.methods.univariate.kmeans_merged import kmeans_merged
+from shoal.methods.univariate.neighbour_forest import nearest_neighbour_forest
+from shoal.methods.univariate.optimal_1d import optimal_1d
+from shoal.methods.univariate.projection import grouped_sse, projection
+
+import reference
+from naive import univariate as naive
+
+COSTS = ["sse", "sae", "max-distance", "round-up", "round-down"]
+TWELVE = [1, 2, 4, 7, 11, 12, 13, 20, 21, 30, 30, 31]
+
+
+@pytest.mark.parametrize(
+    ("k", "optima"),
+    [
+        (2, [Fraction(49, 6), 8, 4, 10, 9]),
+        (3, [Fraction(172, 3), 17, Fraction(17, 2), 22, 29]),
+        (4, [137, 28, Fraction(23, 2), 50, 50]),
+        (5, [Fraction(9242, 35), 49, Fraction(23, 2), 64, 75]),
+    ],
+)
+def test_twelve_values(k, optima):
+    for cost, optimum in zip(COSTS, optima, strict=True):
+        labels = optimal_1d(TWELVE, k, cost)
+        assert Fraction(naive.cost_of_labels(TWELVE, labels, naive.COSTS[cost]), naive.WHOLE) == optimum
+
+
+@pytest.mark.parametrize(
+    ("k", "cost", "sizes"),
+    [
+        (2, "sse", [2, 2, 3, 2, 3]),
+        (3, "sse", [3, 3, 3, 3]),
+        (4, "sae", [4, 4, 4]),
+        (4, "max-distance", [7, 5]),
+        (5, "round-up", [7, 5]),
+    ],
+)
+def test_sizes_for_twelve_values(k, cost, sizes):
+    assert np.bincount(optimal_1d(TWELVE, k, cost)).tolist() == sizes
+
+
+def exact_cost(values, labels, cost):
+    """The cost in whole numbers, as a Fraction, for groups of any size."""
+    total = Fraction(0)
+    for g in range(labels.max() + 1):
+        group = sorted(values[labels == g].tolist())
+        if cost == "sse":
+            total += sum(x * x for x in group) - Fraction(sum(group) ** 2, len(group))
+        else:
+            total += Fraction(naive.COSTS[cost](group), naive.WHOLE)
+    return total
+
+
+COLUMNS = [
+    ("census", "AGI", 2, [1895648, 31476, 15738, 34505, 34674]),
+    ("census", "AGI", 3, [5442165.3, 50742, 22645.5, 73617, 73191]),
+    ("census", "AGI", 5, [17492778.1758, 98022, 29425, 154794, 158628]),
+    ("census", "AGI", 10, [73331576.6511, 217542, 36330.5, 374153, 371720]),
+    ("census", "AGI", 50, [1894097087.3014, 1180581, 43707, 2232213, 2256077]),
+    ("census", "AFNLWGT", 3, [14464579257, 434772, 203635.5, 709700, 564504]),
+    ("census", "AFNLWGT", 10, [30128636172.0384, 1407462, 286042, 3533093, 2343823]),
+    ("tarragona", "SALES", 3, [21359950567662.70, 11428486, 5372839.5, 15967487, 17641297]),
+    ("tarragona", "SALES", 10, [93255305948119.95, 34805751, 6909375.5, 93684817, 46346629]),
+]
+
+
+@pytest.mark.parametrize(("name", "column", "k", "optima"), COLUMNS)
+def test_columns_of_reference_data(name, column, k, optima):
+    values = np.array([int(row[column]) for row in reference.rows(f"{name}.csv")])
+    for cost, optimum in zip(COSTS, optima, strict=True):
+        for search in ("auto", "staggered", "wilber") if cost == "sse" else ("auto",):
+            found = float(exact_cost(values, optimal_1d(values, k, cost, search=search), cost))
+            assert found == pytest.approx(optimum, rel=1e-9 if cost == "sse" else 1e-15)
+
+
+def distinct(name, columns=None):
+    """A reference table without repeated records, standardised, as in the paper's experiments."""
+    raw = np.unique(np.loadtxt(reference.path(f"{name}.csv"), delimiter=",", skiprows=1, usecols=columns), axis=0)
+    return (raw - raw.mean(axis=0)) / raw.std(axis=0)
+
+
+EIA = ("eia", tuple(range(1, 11)))
+TARRAGONA = ("tarragona", None)
+
+
+@pytest.mark.parametrize(
+    ("data", "losses"),
+    [
+        (EIA, {2: 5097, 3: 6141, 5: 7300, 10: 8123, 20: 8586, 30: 8780, 50: 9009}),
+        (TARRAGONA, {2: 2004, 3: 2699, 5: 3447, 10: 4049, 20: 4863, 30: 5377, 50: 6260}),
+    ],
+    ids=["eia", "tarragona"],
+)
+def test_projection_on_the_principal_axis(data, losses):
+    points = distinct(*data)
+    for k, loss in losses.items():
+        assert grouped_sse(points, projection(points, k)) == pytest.approx(loss, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("data", "k", "mean", "sd"),
+    [(EIA, 3, 5424, 128), (EIA, 10, 7402, 178), (TARRAGONA, 3, 2658, 61), (TARRAGONA, 10, 4037, 17)],
+)
+def test_best_of_fifty_random_directions(data, k, mean, sd):
+    points = distinct(*data)
+    losses = [grouped_sse(points, projection(points, k, axis="random", directions=50, seed=s)) for s in range(4)]
+    assert np.mean(losses) == pytest.approx(mean, abs=3 * sd)
+
+
+@pytest.mark.parametrize(
+    ("data", "k", "factor", "loss"),
+    [(EIA, 2, 1.0, 105), (EIA, 5, 1.0, 545), (TARRAGONA, 3, 1.0, 2000), (TARRAGONA, 5, 2.0, 3350)],
+)
+def test_kmeans_with_merging(data, k, factor, loss):
+    points = distinct(*data)
+    losses = [grouped_sse(points, kmeans_merged(points, k, factor=factor, seed=s)) for s in range(3)]
+    assert np.mean(losses) <= 1.15 * loss
+
+
+@pytest.mark.parametrize(
+    ("data", "k", "loss"), [(EIA, 2, 103), (EIA, 3, 223), (EIA, 5, 522), (TARRAGONA, 2, 1284), (TARRAGONA, 3, 2150)]
+)
+def test_forest_of_nearest_neighbours(data, k, loss):
+    points = distinct(*data)
+    losses = [grouped_sse(points, nearest_neighbour_forest(points, k, seed=s)) for s in range(3)]
+    assert np.mean(losses) <= 1.15 * loss
+
+
+def test_what_the_paper_says_of_its_figure_6():
+    """EIA: k-means far ahead of projections for small k; Tarragona: projections ahead from k = 20 on."""
+    eia, tarragona = distinct(*EIA), distinct(*TARRAGONA)
+    assert grouped_sse(eia, kmeans_merged(eia, 5)) < 0.2 * grouped_sse(eia, projection(eia, 5))
+    for rival in (kmeans_merged, nearest_neighbour_forest):
+        assert grouped_sse(tarragona, projection(tarragona, 20)) < grouped_sse(tarragona, rival(tarragona, 20))
