@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.grouping import Grouping
 from shoal.methods.distance.mdav_plus import mdav_plus
+from shoal.methods.kernels import plain, plain_rounds
 from shoal.methods.kernels.closest import index_groups, overdue
 from shoal.methods.kernels.groups import spread
 from shoal.methods.kernels.growth import Rule
@@ -90,6 +91,8 @@ def refine(
         raise ParameterError(f"max_rounds={max_rounds} is not possible; choose 0 or more")
     Grouping(labels, k)  # refuses groups below k
     labels = split_large(points, in_order(np.asarray(labels)), k)
+    if len(points) <= plain.FEW and place == "end":
+        return _refine_plainly(points, labels, k, max_rounds, closest == "cost", facts)
     rule = Rule(1.0, False, closest == "cost", SMALL * spread(points))
     trade = open_trade(points, labels, k)
     rounds = 0
@@ -108,6 +111,34 @@ def refine(
     number = np.empty(trade.groups.sizes.size, np.int64)
     number[alive] = np.arange(alive.size)
     return number[trade.labels]
+
+
+def _refine_plainly(
+    points: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    k: int,
+    max_rounds: int,
+    by_cost: bool,
+    facts: dict[str, Any] | None,
+) -> NDArray[np.int64]:
+    """Refine a small table by loops that compile quickly; the answer is the same."""
+    slots = plain_rounds.open_slots(points, labels, k)
+    rounds = 0
+    while rounds < max_rounds:
+        changes = int(slots.tally[: plain_rounds.SPLIT].sum())
+        plain_rounds.plain_round(points, slots, k, by_cost, SMALL * spread(points))
+        if slots.tally[: plain_rounds.SPLIT].sum() == changes:
+            break
+        rounds += 1
+    if facts is not None:
+        facts["rounds"] = rounds
+        facts["dissolved groups"] = int(slots.tally[plain_rounds.DISSOLVED])
+        facts["records passed on"] = int(slots.tally[plain_rounds.PASSED_ON])
+        facts["split groups"] = int(slots.tally[plain_rounds.SPLIT])
+    refined = np.empty(len(points), np.int64)
+    for number, slot in enumerate(plain_rounds.in_order_of_visits(slots)):
+        refined[slots.members[slot, : slots.sizes[slot]]] = number
+    return refined
 
 
 def in_order(labels: NDArray[np.int64]) -> NDArray[np.int64]:

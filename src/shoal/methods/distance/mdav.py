@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.methods.kernels import plain
 from shoal.methods.kernels.compiled import compiled
 from shoal.methods.kernels.shells import draw_shells, farthest, leave
 from shoal.methods.kernels.sums import add_exactly, sums
@@ -56,6 +57,10 @@ def mdav(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT) ->
     """
     n = len(points)
     progress.stage("grouping (mdav)", n)
+    if n <= plain.FEW:
+        found: NDArray[np.int64] = plain.plain_mdav(points, k)
+        progress.advance(n)
+        return found
     labels = np.full(n, -1, np.int64)
     total, error = sums(points)
     count = np.array([n, 0])

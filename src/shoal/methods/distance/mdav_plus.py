@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.methods.kernels import plain
 from shoal.methods.kernels.closest import index_groups
 from shoal.methods.kernels.growth import from_the_centre, grow, join_closest, plus_rounds
 from shoal.methods.registry import method
@@ -48,6 +49,10 @@ def mdav_plus(points: NDArray[np.float64], k: int, *, progress: Progress = SILEN
     array([1, 0, 1, 0, 1])
     """
     progress.stage("grouping (mdav-plus)", len(points))
+    if len(points) <= plain.FEW:
+        labels: NDArray[np.int64] = plain.plain_star(points, k, plain.NEVER, False, 0.0)
+        progress.advance(len(points))
+        return labels
     growth = from_the_centre(points, k)
     grow(growth, k, plus_rounds, (), progress)
     join_closest(growth, index_groups(growth.groups), False, 1.0)

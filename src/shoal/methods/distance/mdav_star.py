@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.methods.distance.gain import best_gain
+from shoal.methods.kernels import plain
 from shoal.methods.kernels.closest import index_groups
 from shoal.methods.kernels.groups import spread
 from shoal.methods.kernels.growth import Rule, from_the_centre, grow, join_closest, star_rounds
@@ -123,6 +124,10 @@ def star(
 ) -> NDArray[np.int64]:
     """Group records by MDAV* (gamma 1, without the neighbour) or MDAV*γ (any gamma, with it)."""
     by_cost = closest == "cost"
+    if len(points) <= plain.FEW and not with_neighbour:
+        labels: NDArray[np.int64] = plain.plain_star(points, k, float(gamma), by_cost, SMALL * spread(points))
+        progress.advance(len(points))
+        return labels
     growth = from_the_centre(points, k)
     grow(growth, k, star_rounds, (Rule(gamma, with_neighbour, by_cost, SMALL * spread(points)),), progress)
     join_closest(growth, index_groups(growth.groups), by_cost, k / (k + 1.0) if by_cost else 1.0)

@@ -78,6 +78,7 @@ def compiled(function: Any = None, **options: Any) -> Any:
     42
     """
     options.setdefault("nogil", True)
+    options.setdefault("no_cfunc_wrapper", True)  # nobody calls them from C
     if function is None:
         return lambda decorated: Kernel(decorated, options)
     return Kernel(function, options)

@@ -47,4 +47,4 @@ def bind(kernel: Kernel, variant: str, **names: Kernel | int) -> Kernel:
     copy.__qualname__ = f"{original.__qualname__}[{variant}]"
     copy.__doc__ = original.__doc__
     copy.__module__ = original.__module__
-    return Kernel(copy, {"nogil": True})
+    return Kernel(copy, {"nogil": True, "no_cfunc_wrapper": True})
