@@ -62,8 +62,9 @@ def picture(path, title, curves):
 
     parts = [
         (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" font-family="sans-serif" '
-            f'font-size="12"><title>{title}</title><rect width="{width}" height="{height}" fill="#fff"/>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+            f'font-family="sans-serif" font-size="12"><title>{title}</title>'
+            f'<rect width="{width}" height="{height}" fill="#fff"/>'
         )
     ]
     for tick in np.linspace(0, top, 6):
