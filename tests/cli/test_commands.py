@@ -347,3 +347,26 @@ def test_labels_of_spss_files_survive_a_protection(tmp_path):
     assert notes.variable_value_labels == labels
     assert safe["sex"].tolist() == frame["sex"].tolist()
     assert safe.groupby(["age", "region"]).size().min() >= 3
+
+
+def test_effort_and_budget_choose_the_method(tmp_path):
+    people = tmp_path / "people.csv"
+    datasets.patients(3000).write_csv(people)
+    for option in (("--effort", "fast"), ("--budget", "20s")):
+        result = run(
+            "protect", people, "-k", 5, "--quasi", "age,income,height", "-o", tmp_path / "safe.csv", "--json", *option
+        )
+        assert result.returncode == 0, result.stderr
+        facts = json.loads(result.stdout)["method"]["facts"]
+        assert facts["chosen"] == "mona-plus"
+        assert facts["why"]
+    before = ["people.csv", "safe.csv", "safe.manifest.json"]
+    arguments = ("protect", people, "-k", 5, "--quasi", "age,income", "-o", tmp_path / "other.csv")
+    refused(run(*arguments, "--budget", "soon"), 'budget="soon" is not a time', tmp_path, before)
+    refused(run(*arguments, "--effort", "much"), 'effort="much" is not possible', tmp_path, before)
+    refused(
+        run(*arguments, "--effort", "fast", "--method", "mdav"),
+        'method "mdav" has no option "effort"',
+        tmp_path,
+        before,
+    )

@@ -98,6 +98,16 @@ def test_rounding_is_exact_where_group_sizes_allow_it():
     assert (round_keeping_sum(means, sizes) * sizes).sum() == pytest.approx((means * sizes).sum())
 
 
+def test_compiled_and_plain_loops_agree(rng, monkeypatch):
+    labels = np.arange(300) // 3
+    codes, means, sizes = rng.integers(0, 3, 300), rng.normal(5, 3, 100), rng.integers(3, 6, 100).astype(float)
+    plain = group_modes(codes, Grouping(labels, k=3)), round_keeping_sum(means, sizes)
+    monkeypatch.setattr("shoal.recoding.modes.FEW", 0)
+    monkeypatch.setattr("shoal.recoding.rounding.FEW", 0)
+    np.testing.assert_array_equal(group_modes(codes, Grouping(labels, k=3)), plain[0])
+    np.testing.assert_array_equal(round_keeping_sum(means, sizes), plain[1])
+
+
 def test_whole_means_are_left_alone():
     np.testing.assert_array_equal(
         round_keeping_sum(np.array([3.0, np.nan, -2.0]), np.array([2.0, 2.0, 2.0])), [3, np.nan, -2]

@@ -29,6 +29,8 @@ def protect_command(
         Path | None, typer.Option(help="A TOML file with roles and kinds, as drafted by shoal schema.")
     ] = None,
     method: Annotated[str, typer.Option(help="How records are grouped; see shoal methods.")] = "auto",
+    effort: Annotated[str | None, typer.Option(help="For method auto: fast, balanced (default) or best.")] = None,
+    budget: Annotated[str | None, typer.Option(help="For method auto: time to spend, such as 60s, 5m or 2h.")] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="An option of the method. May be repeated.")
     ] = None,
@@ -112,7 +114,7 @@ def protect_command(
             keep_integers=not float_means,
             max_size=max_size,
             seed=seed,
-            options=_method_options(chosen, option),
+            options=_method_options(chosen, option, effort=effort, budget=budget),
             read_options=shared.read_options(delimiter, encoding, decimal, na),
             progress=progress,
         )
@@ -143,9 +145,10 @@ def _numbers(texts: list[str] | None) -> dict[str, float]:
     return numbers
 
 
-def _method_options(method: Any, texts: list[str] | None) -> dict[str, Any]:
+def _method_options(method: Any, texts: list[str] | None, **named: str | None) -> dict[str, Any]:
     found = {}
-    for name, text in shared.split_pairs(texts, "--option").items():
+    given = {name: text for name, text in named.items() if text is not None}
+    for name, text in {**given, **shared.split_pairs(texts, "--option")}.items():
         key = name.replace("-", "_")
         if key not in method.options:
             from shoal.errors import suggestion

@@ -1,7 +1,8 @@
 """The default: the best method for the data, k and the time a user is ready to wait.
 
-One column has an optimum that is found at once. Otherwise ONA* loses least; where it would take more than some minutes,
-MDAV⁺ takes its place. The limit comes from Covertype (581,012 x 10), where ONA* took two minutes on a busy machine.
+One column has an optimum that is found at once. A small table goes to ONA*, whose loops compile quickly. Everything
+else follows a plan (see ``planning``): ``effort`` chooses a rung of a ladder by a fixed model of the costs, so that the
+same table gets the same groups everywhere; ``budget`` measures the machine first and takes the best rung that fits.
 """
 
 from __future__ import annotations
@@ -11,22 +12,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.registry import all_methods, get_method, method
+from shoal.methods.kernels.plain import FEW
+from shoal.methods.planning import Effort, Plan, calibrate, check_memory, plan
+from shoal.methods.registry import get_method, method
 from shoal.progress import SILENT, Progress
-
-PATIENCE = 4e12  # n² d, a little more than that of Covertype
 
 
 @method(
     "auto",
-    title="The best choice for the size of the table",
+    title="The best choice for the size of the table and the time there is",
     cost="as the method it chooses",
     guarantee="as the method it chooses, which the result names",
     reference="-",
     when="always, unless a certain method is wanted",
 )
 def auto(
-    points: NDArray[np.float64], k: int, *, progress: Progress = SILENT, facts: dict[str, Any] | None = None
+    points: NDArray[np.float64],
+    k: int,
+    *,
+    effort: Effort = "balanced",
+    budget: float | str | None = None,
+    progress: Progress = SILENT,
+    facts: dict[str, Any] | None = None,
 ) -> NDArray[np.int64]:
     """Group records by the method that suits them best.
 
@@ -36,6 +43,11 @@ def auto(
         n x d, standardised.
     k
         The smallest group allowed.
+    effort
+        ``fast``, ``balanced`` or ``best``.
+    budget
+        Seconds to spend, or a text such as ``60s`` or ``5m``; overrides the effort. The choice then depends on the
+        speed of the machine.
     progress
         Hears how far the work is.
     facts
@@ -55,23 +67,29 @@ def auto(
     >>> found["chosen"]
     'ona-star'
     """
-    name, why = choose(*points.shape)
+    n, d = points.shape
+    check_memory(n, d, k)
+    chosen = choose(n, d, k, effort=effort)
+    if budget is not None and d > 1:
+        progress.stage("measuring the speed of this machine")
+        chosen = plan(n, d, k, budget=budget, calibration=calibrate(points, k))
     if facts is not None:
-        facts["chosen"] = name
-        facts["why"] = why
-    return get_method(name).run(points, k, progress=progress, facts=facts)
+        facts["chosen"] = chosen.method
+        facts["why"] = chosen.why
+    return get_method(chosen.method).run(points, k, progress=progress, facts=facts, **chosen.options)
 
 
-def choose(n: int, d: int) -> tuple[str, str]:
-    """Return the name of the method for n records of d attributes, and the reason.
+def choose(n: int, d: int, k: int, *, effort: Effort = "balanced") -> Plan:
+    """Return the plan for n records of d attributes; the same on every machine.
 
     Examples
     --------
-    >>> choose(48_842, 3)[0], choose(10_000_000, 3)[0]
-    ('ona-star', 'mdav-plus')
+    >>> [choose(n, 10, 5).method for n in (1_000, 50_000, 10_000_000)]
+    ['ona-star', 'mona-plus', 'mona-plus']
     """
-    if d == 1 and "optimal-1d" in all_methods():
-        return "optimal-1d", "one column: the optimum is known"
-    if float(n) * n * d <= PATIENCE:
-        return "ona-star", f"{n:,} records of {d} attributes: small enough for the method that loses least"
-    return "mdav-plus", f"{n:,} records of {d} attributes: too many for ona-star"
+    if d == 1:
+        return Plan("optimal-1d", {}, 0.0, "one column: the optimum is known")
+    planned = plan(n, d, k, effort=effort)
+    if n <= FEW and effort != "best":
+        return Plan("ona-star", {}, 0.0, f"{n:,} records: few enough for ona-star, which is ready at once")
+    return planned

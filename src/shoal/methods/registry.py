@@ -205,21 +205,30 @@ def get_method(name: str) -> Method:
         ...
     shoal.errors.ParameterError: there is no method "mdv"; did you mean "mdav"?
     """
-    methods = all_methods()
-    if name not in methods:
-        raise ParameterError(f'there is no method "{name}"; {suggestion(name, methods)}')
-    return methods[name]
+    if name not in _methods:
+        for module in _method_files():
+            import_module(module)
+            if name in _methods:  # the rest need not be read
+                break
+        else:
+            raise ParameterError(f'there is no method "{name}"; {suggestion(name, sorted(_methods))}')
+    return _methods[name]
 
 
 @cache
 def all_methods() -> dict[str, Method]:
     """Return every method by name, in alphabetical order; reads the files of ``shoal.methods`` once."""
+    for module in _method_files():
+        import_module(module)
+    return dict(sorted(_methods.items()))
+
+
+def _method_files() -> list[str]:
+    """Return the names of the modules that may hold methods."""
     import shoal.methods
 
-    for module in pkgutil.walk_packages(shoal.methods.__path__, "shoal.methods."):
-        if ".kernels" not in module.name:
-            import_module(module.name)
-    return dict(sorted(_methods.items()))
+    modules = pkgutil.walk_packages(shoal.methods.__path__, "shoal.methods.")
+    return [module.name for module in modules if ".kernels" not in module.name]
 
 
 def _to_bool(text: str) -> bool:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from shoal.grouping import Grouping
 from shoal.methods.kernels.compiled import compiled
 
+FEW = 5_000
+
 
 def group_modes(
     codes: NDArray[np.int64], grouping: Grouping, weights: NDArray[np.float64] | None = None
@@ -31,7 +33,8 @@ def group_modes(
     weights = np.ones(codes.size) if weights is None else weights
     order = np.argsort(grouping.labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(grouping.sizes)])
-    modes: NDArray[np.int64] = _modes(codes[order].astype(np.int64), weights[order], starts, int(codes.max()) + 1)
+    run = _modes.function if codes.size <= FEW else _modes  # few records are not worth a compilation
+    modes: NDArray[np.int64] = run(codes[order].astype(np.int64), weights[order], starts, int(codes.max()) + 1)
     return modes
 
 

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from shoal.methods.kernels.compiled import compiled
 
+FEW = 5_000
+
 
 def round_keeping_sum(means: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Round means to whole numbers, keeping the sum of ``means * sizes``.
@@ -38,7 +40,8 @@ def round_keeping_sum(means: NDArray[np.float64], sizes: NDArray[np.float64]) ->
     """
     order = np.argsort(means, kind="stable")
     sizes = sizes.astype(np.float64)
-    rounded: NDArray[np.float64] = _round(means, sizes, order)
+    run = _round.function if means.size <= FEW else _round  # few groups are not worth a compilation
+    rounded: NDArray[np.float64] = run(means, sizes, order)
     _repair(means, sizes, rounded)
     return rounded
 

@@ -29,6 +29,7 @@ def read_parquet(path: Path, rows: int | None = None) -> Table:
             _check_schema(path, file.schema_arrow)
             if rows is None:
                 native = file.read()
+                pa.default_memory_pool().release_unused()  # what unpacking needed
             else:
                 batches = list(_first(file.iter_batches(batch_size=rows), 1))
                 native = pa.Table.from_batches(batches, file.schema_arrow)

@@ -1,0 +1,190 @@
+"""Repair across cuts: groups on both sides of a cut are refined together; the loss never rises.
+
+Beyond the papers. MONA groups each block by itself, so groups end at the cuts, and many records have their best
+company on the other side. A repair cuts the table anew, this time between whole groups and along other planes, and
+refines every new block with all that lies in it: the rounds of ONA* (``shoal.methods.refine``), then swaps. Groups at
+the old cuts now lie inside a block. Cost O(n d) per pass for blocks of fixed size, O(n) memory beside the table;
+blocks share the cores.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import ParameterError
+from shoal.methods.kernels.groups import spread
+from shoal.methods.partition.blocks import Cutting, cut_into_blocks
+from shoal.methods.partition.swapping import swap_all
+from shoal.methods.refine import in_order, refine
+from shoal.progress import SILENT, Progress
+from shoal.threads import run_in_threads
+
+SMALL = 1e-10
+RESTLESS = 1e-3  # a pass that changes fewer records than this share is the last
+
+
+def repair(
+    points: NDArray[np.floating[Any]],
+    labels: NDArray[np.int64],
+    k: int,
+    *,
+    passes: int = 3,
+    block: int = 10_000,
+    rounds: int = 2,
+    neighbours: int = 5,
+    progress: Progress = SILENT,
+    facts: dict[str, Any] | None = None,
+) -> NDArray[np.int64]:
+    """Return a grouping that is at least as good, by refining blocks that are cut anew in every pass.
+
+    Parameters
+    ----------
+    points
+        n x d, standardised; float64 or float32.
+    labels
+        The group of each record; no group has fewer than k.
+    k
+        The smallest group allowed.
+    passes
+        How often the table is cut anew and refined; it ends earlier when hardly anything changes.
+    block
+        About how many records a block has.
+    rounds
+        Rounds of ONA* in a block and pass; 0: only swaps, which is fastest.
+    neighbours
+        How many of the nearest groups a group may swap records with; 0: no swaps.
+    progress
+        Hears how many records are refined.
+    facts
+        Receives how many changes each pass made.
+
+    Returns
+    -------
+    labels
+        The group of each record; groups have k to 2k-1 records.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [1.0], [2.0], [8.0], [9.0], [9.5]])
+    >>> repair(points, np.array([0, 0, 1, 1, 1, 0]), 2, passes=1)
+    array([0, 0, 0, 1, 1, 1])
+    """
+    for name, value, least in (("passes", passes, 0), ("block", block, 1), ("rounds", rounds, 0)):
+        if value < least:
+            raise ParameterError(f"{name}={value} is not possible; choose at least {least}")
+    changes: list[int] = []
+    for number in range(passes):
+        cutting = Cutting("pairs" if number % 2 == 0 else "variance", number % points.shape[1])
+        name = f"refining across cuts, pass {number + 1} of {passes}"
+        labels, changed = _pass(points, labels, k, block, rounds, neighbours, cutting, name, progress)
+        changes.append(changed)
+        if changed < RESTLESS * len(points):
+            break
+    if facts is not None:
+        facts["changes in each pass"] = changes
+    return labels
+
+
+def _pass(
+    points: NDArray[Any],
+    labels: NDArray[np.int64],
+    k: int,
+    block: int,
+    rounds: int,
+    neighbours: int,
+    cutting: Cutting,
+    name: str,
+    progress: Progress,
+) -> tuple[NDArray[np.int64], int]:
+    """Cut between groups, refine every block, and return the new labels and the number of changes."""
+    order, bounds = _blocks_of_whole_groups(points, labels, k, block, cutting)
+    progress.stage(name, len(points))
+    refined = np.empty(len(points), np.int64)
+
+    def work(job: tuple[int, int]) -> tuple[int, int]:
+        members = order[job[0] : job[1]]
+        inside = points[members].astype(np.float64)
+        found, changed = _refine_block(inside, in_order(labels[members]), k, rounds, neighbours)
+        refined[members] = found
+        progress.advance(members.size)
+        return int(found.max()) + 1, changed
+
+    jobs = list(pairwise(bounds.tolist()))
+    results = run_in_threads(work, jobs)
+    first = 0
+    for (start, stop), (count, _) in zip(jobs, results, strict=True):
+        refined[order[start:stop]] += first
+        first += count
+    return refined, sum(changed for _, changed in results)
+
+
+def _blocks_of_whole_groups(
+    points: NDArray[Any], labels: NDArray[np.int64], k: int, block: int, cutting: Cutting
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the records block after block, and where the blocks begin and end; no group is cut."""
+    sizes = np.bincount(labels)
+    centroids = np.empty((sizes.size, points.shape[1]))
+    for j in range(points.shape[1]):
+        centroids[:, j] = np.bincount(labels, points[:, j], sizes.size) / np.maximum(sizes, 1)
+    many = max(2, round(block * sizes.size / len(labels)))
+    number = cut_into_blocks(centroids, many, cutting).labels[labels]
+    order = np.argsort(number, kind="stable")
+    return order, np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(number))])
+
+
+def _refine_block(
+    points: NDArray[np.float64], labels: NDArray[np.int64], k: int, rounds: int, neighbours: int
+) -> tuple[NDArray[np.int64], int]:
+    """Run rounds of ONA* on a block, then swaps; return the labels and the number of changes."""
+    if len(points) < 2 * k:
+        return np.zeros(len(points), np.int64), 0
+    facts: dict[str, Any] = {}
+    points -= points[0].copy()  # distances only: small coordinates keep the digits of the gains
+    labels = refine(points, labels, k, max_rounds=rounds, facts=facts)
+    changed = facts["dissolved groups"] * k + facts["records passed on"]
+    if neighbours:
+        changed += 2 * swap(points, labels, k, neighbours)
+    return labels, changed
+
+
+def swap(points: NDArray[np.float64], labels: NDArray[np.int64], k: int, neighbours: int = 5, rounds: int = 5) -> int:
+    """Let neighbouring groups exchange records while the loss falls; change the labels and return how often.
+
+    Parameters
+    ----------
+    points
+        n x d.
+    labels
+        The group of each record, 0, 1, ...; groups have k to 2k-1 records, and so they stay.
+    k
+        The smallest group allowed.
+    neighbours
+        How many of the nearest groups are looked at.
+    rounds
+        How often all groups are visited at most.
+
+    Returns
+    -------
+    exchanges
+        How many exchanges were made.
+
+    Examples
+    --------
+    >>> labels = np.array([0, 0, 1, 1])
+    >>> swap(np.array([[0.0], [9.0], [1.0], [8.0]]), labels, 2)
+    1
+    >>> labels
+    array([1, 0, 1, 0])
+    """
+    sizes = np.bincount(labels)
+    if sizes.size < 2:
+        return 0
+    order = np.argsort(labels, kind="stable")
+    members = np.zeros((sizes.size, max(2 * k, int(sizes.max()))), np.int64)
+    within = np.arange(labels.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    members[labels[order], within] = order
+    return int(swap_all(points, labels, members, sizes, k, neighbours, SMALL * spread(points), rounds))

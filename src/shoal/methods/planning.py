@@ -1,0 +1,333 @@
+"""Plans: which method, with which blocks, for a table of this size and the time a user is ready to wait.
+
+The trade-off between time and loss that Thaeter & Reischuk 2021 (section 5) make with ρ: blocks of n^ρ records cost
+O(n^(1+ρ) d). Here a ladder of methods, each rung slower and better than the one below, is priced by a model of four
+measured speeds, and the best rung that fits is taken. Planning costs nothing; measuring the speeds takes under a second
+once the loops are compiled.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError, ParameterError
+from shoal.threads import get_threads
+
+Effort = Literal["fast", "balanced", "best"]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How fast this machine is: seconds per record on one core.
+
+    Parameters
+    ----------
+    cut
+        To cut once in halves.
+    leaf
+        To group a block of 2,000 records by ``mdav-star``.
+    rounds
+        To refine such a block by one round of ONA*.
+    swaps
+        To swap records in such a block.
+    d, k
+        The attributes and the smallest group that this holds for.
+    threads
+        How many cores share the work.
+    """
+
+    cut: float = 4e-8
+    leaf: float = 5e-6
+    rounds: float = 2e-6
+    swaps: float = 1.5e-6
+    d: int = 10
+    k: int = 5
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run.
+
+    Parameters
+    ----------
+    method, options
+        The name of the method and its options.
+    seconds
+        How long it will take by the model.
+    why
+        One sentence for a person.
+    """
+
+    method: str
+    options: Mapping[str, Any]
+    seconds: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A rung of the ladder: blocks of ``block`` records, then ``passes`` of repair with ``rounds`` of ONA* each."""
+
+    block: int
+    passes: int
+    rounds: int
+    leaf: str = "mdav-star"
+
+
+LADDER = (
+    Rung(0, 0, 0),  # Mondrian
+    Rung(1_000, 1, 0, "mdav-plus"),
+    Rung(3_000, 1, 1),
+    Rung(10_000, 2, 2),
+    Rung(20_000, 3, 2),
+    Rung(50_000, 5, 2),
+    Rung(100_000, 10, 3),
+)
+EFFORTS: dict[str, tuple[int, float]] = {"fast": (1, 1.0), "balanced": (4, 10.0), "best": (6, 60.0)}
+LEAF_GROWTH = 0.32  # how the time per record grows with the block, measured on Covertype and generated tables
+PASS_GROWTH = 0.17
+PLUS_SHARE = 0.7  # the time of mdav-plus over that of mdav-star
+SHARING = 0.85  # what a further core adds
+MEASURED_ON = 2_000
+
+
+def plan(
+    n: int,
+    d: int,
+    k: int,
+    *,
+    effort: Effort = "balanced",
+    budget: float | str | None = None,
+    calibration: Calibration | None = None,
+) -> Plan:
+    """Choose a method for a table.
+
+    Parameters
+    ----------
+    n, d, k
+        Records, attributes, and the smallest group allowed.
+    effort
+        ``fast``, ``balanced`` or ``best``: a rung of the ladder; small tables get a better one that is still quick.
+    budget
+        Seconds to spend, or a text such as ``60s``, ``5m`` or ``2h``; then the best method that fits is taken.
+    calibration
+        The speed of the machine; None: that of an ordinary one.
+
+    Returns
+    -------
+    plan
+        Method, options, expected seconds, and the reason.
+
+    Examples
+    --------
+    >>> plan(1_000_000, 10, 5, effort="fast").options
+    {'block': 1000, 'passes': 1, 'rounds': 0, 'leaf': 'mdav-plus'}
+    >>> plan(10_000_000, 10, 5, budget="20s").method
+    'mondrian-v'
+    >>> plan(1_000, 10, 5, effort="fast").options == plan(1_000, 10, 5, effort="best").options
+    True
+    """
+    if effort not in EFFORTS:
+        raise ParameterError(f'effort="{effort}" is not possible; choose fast, balanced or best')
+    calibration = calibration or Calibration(d=d, k=k)
+    prices = [seconds_for(rung, n, d, k, calibration) for rung in LADDER]
+    if budget is None:
+        rung, quick = EFFORTS[effort]
+        chosen = max(i for i in range(len(LADDER)) if prices[i] <= max(quick, prices[rung]))
+        reason = f"effort {effort}"
+    else:
+        limit = seconds_of(budget)
+        fitting = [i for i in range(len(LADDER)) if prices[i] <= limit]
+        chosen = max(fitting, default=0)
+        reason = f"the best that fits into {_spoken(limit)}" if fitting else f"nothing fits into {_spoken(limit)}"
+    return _as_plan(LADDER[chosen], n, k, prices[chosen], reason)
+
+
+def seconds_for(rung: Rung, n: int, d: int, k: int, calibration: Calibration) -> float:
+    """Return how long a rung takes by the model.
+
+    Examples
+    --------
+    >>> round(seconds_for(LADDER[1], 1_000_000, 10, 5, Calibration()), 1)
+    5.1
+    """
+    wide = (d + 6) / (calibration.d + 6)
+    block = min(n, rung.block) if rung.passes else 2 * k
+    cuts = max(0.0, math.log2(n / block))
+    each = calibration.cut * cuts
+    if rung.passes:
+        near = min(n, max(3_000, min(10_000, rung.block)))
+        growth = (near / MEASURED_ON) ** PASS_GROWTH
+        one_pass = calibration.swaps + calibration.rounds * rung.rounds + calibration.cut * (math.log2(n) / k + 2)
+        share = PLUS_SHARE if rung.leaf == "mdav-plus" else 1.0
+        each += share * calibration.leaf * (block / MEASURED_ON) ** LEAF_GROWTH
+        each += one_pass * growth * (1 + 0.85 * (rung.passes - 1))  # later passes find less to do
+    cores = max(1.0, min(calibration.threads, n / max(block, 1)))
+    return n * wide * each / (1 + SHARING * (cores - 1))
+
+
+def seconds_of(budget: float | str) -> float:
+    """Return a budget in seconds.
+
+    Examples
+    --------
+    >>> seconds_of("5m")
+    300.0
+    >>> seconds_of("soon")
+    Traceback (most recent call last):
+        ...
+    shoal.errors.ParameterError: budget="soon" is not a time; write for example 60s, 5m or 2h
+    """
+    if isinstance(budget, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|h)?\s*", budget)
+        if not found:
+            raise ParameterError(f'budget="{budget}" is not a time; write for example 60s, 5m or 2h')
+        budget = float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2] or "s"]
+    if not budget > 0:
+        raise ParameterError(f"budget={budget} is not possible; choose more than 0 seconds")
+    return float(budget)
+
+
+def calibrate(points: NDArray[np.float64] | None = None, k: int = 5, *, seed: int = 0) -> Calibration:
+    """Measure how fast this machine is, on records of the table itself if they are given.
+
+    Parameters
+    ----------
+    points
+        The table; a few thousand of its records are used. None: generated records.
+    k
+        The smallest group allowed.
+    seed
+        Chooses the records.
+
+    Returns
+    -------
+    calibration
+        The speeds that ``plan`` needs.
+
+    Examples
+    --------
+    >>> calibrate(np.random.default_rng(0).normal(size=(500, 3)), 3).leaf > 0
+    True
+    """
+    rng = np.random.default_rng(seed)
+    if points is None:
+        hidden = rng.normal(size=(MEASURED_ON, 4)) @ rng.normal(size=(4, 10))
+        points = hidden + rng.normal(size=hidden.shape)
+    chosen = np.sort(rng.choice(len(points), min(MEASURED_ON, len(points)), replace=False))
+    sample = np.ascontiguousarray(points[chosen], np.float64)
+    n = len(sample)
+    _measure(sample[: 4 * k], k)  # compiles, or loads what was compiled
+    spent = np.minimum(_measure(sample, k), _measure(sample, k)) / n
+    cut, leaf, rounds, swaps = spent.tolist()
+    return Calibration(cut, leaf, rounds, swaps, d=sample.shape[1], k=k, threads=get_threads())
+
+
+def _measure(sample: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Return the seconds of this thread to cut the records once, to group, refine once and swap them."""
+    from shoal.methods.distance.mdav_star import mdav_star
+    from shoal.methods.partition.blocks import cut_into_blocks
+    from shoal.methods.partition.repair import swap
+    from shoal.methods.refine import refine
+
+    clock = [time.thread_time()]
+    cut_into_blocks(sample, max(2, len(sample) // 16))
+    clock.append(time.thread_time())
+    labels = mdav_star(sample, k)
+    clock.append(time.thread_time())
+    labels = refine(sample, labels, k, max_rounds=2)
+    clock.append(time.thread_time())
+    swap(sample, labels, k)
+    clock.append(time.thread_time())
+    return np.maximum(np.diff(clock), 1e-6) / np.array([4.0, 1.0, 2.0, 1.0])
+
+
+def memory_for(n: int, d: int, k: int, *, bytes_per_number: int = 8) -> int:
+    """Return about how many bytes grouping needs at its peak, the table included.
+
+    Examples
+    --------
+    >>> memory_for(10_000_000, 10, 5) < 3 * 8 * 10_000_000 * 10
+    True
+    """
+    table = n * d * bytes_per_number
+    return table + 8 * n * d // max(k, 2) + 72 * n
+
+
+def check_memory(n: int, d: int, k: int, *, available: int | None = None, bytes_per_number: int = 8) -> None:
+    """Refuse a table that does not fit into memory, and say what would fit.
+
+    Parameters
+    ----------
+    n, d, k
+        Records, attributes, and the smallest group allowed.
+    available
+        Bytes there are; None: what the machine says is free.
+    bytes_per_number
+        8 for float64, 4 for float32.
+
+    Examples
+    --------
+    >>> check_memory(1000, 10, 5)
+    >>> check_memory(10**9, 10, 5, available=16 * 10**9)
+    Traceback (most recent call last):
+        ...
+    shoal.errors.DataError: 1,000,000,000 records of 10 attributes need about 168 GB of memory, 16 GB are free; \
+about 95,000,000 records would fit: take fewer records or attributes, or a larger machine
+    """
+    free = free_memory() if available is None else available
+    needed = memory_for(n, d, k, bytes_per_number=bytes_per_number)
+    if free is not None and needed > free:
+        fitting = int(free / needed * n)
+        fitting -= fitting % 10 ** max(0, len(str(fitting)) - 2)
+        raise DataError(
+            f"{n:,} records of {d} attributes need about {needed / 1e9:.3g} GB of memory, "
+            f"{free / 1e9:.3g} GB are free; "
+            f"about {fitting:,} records would fit: take fewer records or attributes, or a larger machine"
+        )
+
+
+def free_memory() -> int | None:
+    """Return the bytes of memory that are free; None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:  # noqa: PTH123 - not a file of the user
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _as_plan(rung: Rung, n: int, k: int, seconds: float, reason: str) -> Plan:
+    if not rung.passes:
+        why = f"{reason}: plain cuts into groups (mondrian-v), about {_spoken(seconds)}"
+        return Plan("mondrian-v", {"whole": "2k-1"}, seconds, why)
+    block = max(min(rung.block, n), 2 * k)
+    rho = math.log(block) / math.log(n) if n > 1 else 1.0
+    pieces = "the whole table at once" if block >= n else f"blocks of {block:,} records (n^{rho:.2f})"
+    turns = "one pass" if rung.passes == 1 else f"{rung.passes} passes"
+    why = f"{reason}: {pieces}, then {turns} of refinement across the cuts (mona-plus), about {_spoken(seconds)}"
+    options = {"block": rung.block, "passes": rung.passes, "rounds": rung.rounds, "leaf": rung.leaf}
+    return Plan("mona-plus", options, seconds, why)
+
+
+def _spoken(seconds: float) -> str:
+    if seconds < 1:
+        return "a second"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,87 @@
+"""Partition methods, read literally: full stable sorts, recursion, brute force."""
+
+import numpy as np
+
+from naive.distance import centroid
+
+
+def directions(points, rule, pair_scale=0.5**0.5):
+    """All candidate directions as vectors, in the order in which ties are decided."""
+    d = points.shape[1]
+    unit = np.eye(d)
+    found = [(unit[j], 1.0) for j in range(d)]
+    if rule == "pairs":
+        pairs = [(p, q) for p in range(d) for q in range(p + 1, d)]
+        found += [(unit[p] + sign * unit[q], pair_scale) for sign in (1, -1) for p, q in pairs]
+    return found
+
+
+def choose(points, rule, pair_scale):
+    """The direction of a cut; scores that differ by rounding only count as equal, the first one wins."""
+    candidates = directions(points, rule, pair_scale)
+    centred = points - points[0]
+    centred -= centred.mean(axis=0)
+    if rule == "range":
+        scores = [np.ptp(points @ vector) for vector, _ in candidates]
+    else:
+        scores = [scale**2 * ((centred @ vector) ** 2).sum() for vector, scale in candidates]
+    best = max(scores)
+    return next(candidates[i][0] for i in range(len(scores)) if scores[i] >= best - 1e-9 * abs(best))
+
+
+def parts(points, size, rule, first=None, pair_scale=0.5**0.5):
+    """The parts of the recursion with a full stable sort in every node, each in the order it inherits."""
+
+    def cut(records, first):
+        if len(records) <= size:
+            return [records]
+        inside = points[records]
+        vector = np.eye(points.shape[1])[first] if first is not None else choose(inside, rule, pair_scale)
+        p, *q = np.flatnonzero(vector)
+        along = inside[:, p] + vector[q[0]] * inside[:, q[0]] if q else inside[:, p]
+        records = [records[i] for i in np.argsort(along, kind="stable")]
+        half = len(records) // 2
+        return cut(records[:half], None) + cut(records[half:], None)
+
+    return cut(list(range(len(points))), first)
+
+
+def labels_of(groups, n):
+    labels = np.empty(n, int)
+    for number, group in enumerate(groups):
+        labels[group] = number
+    return labels
+
+
+def cost(points, labels):
+    """SSE, computed group by group."""
+    return sum(((points[labels == g] - centroid(points[labels == g])) ** 2).sum() for g in np.unique(labels))
+
+
+def can_swap(points, labels, k, least):
+    """Whether any exchange of two records, or any move out of a group above k, gains more than ``least``."""
+    before = cost(points, labels)
+    sizes = np.bincount(labels)
+    for r in range(len(points)):
+        for s in range(len(points)):
+            if labels[r] != labels[s]:
+                other = labels.copy()
+                other[[r, s]] = other[[s, r]]
+                if before - cost(points, other) > least:
+                    return True
+        for g in range(sizes.size):
+            if sizes[labels[r]] > k and sizes[g] < 2 * k - 1 and g != labels[r]:
+                other = labels.copy()
+                other[r] = g
+                if before - cost(points, other) > least:
+                    return True
+    return False
+
+
+def spectrum(points):
+    """Eigenvalues and eigenvectors of the covariance, in descending order, by the singular values of the data."""
+    centred = points - points.mean(axis=0)
+    _, singular, rows = np.linalg.svd(centred, full_matrices=True)
+    values = np.zeros(points.shape[1])
+    values[: singular.size] = singular**2 / len(points)
+    return values, rows.T
