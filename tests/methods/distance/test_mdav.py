@@ -7,6 +7,7 @@ from shoal.grouping import Grouping, canonical_labels
 from shoal.methods.distance.mdav import mdav
 
 from naive import distance as naive
+from naive.distance_float32 import mdav_in_single_precision
 from strategies import points_and_k
 
 
@@ -33,3 +34,10 @@ def test_scaling_by_a_power_of_two_changes_nothing(case, scale):
     points, k = case
     scale = 2.0 ** round(np.log2(scale))
     np.testing.assert_array_equal(mdav(points, k), mdav(points * scale, k))
+
+
+@given(points_and_k())
+def test_single_precision_equals_its_naive_twin(case):
+    points, k = case
+    expected = mdav_in_single_precision(points, k)
+    np.testing.assert_array_equal(canonical_labels(mdav(points, k, precision="single")), canonical_labels(expected))

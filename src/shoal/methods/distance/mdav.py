@@ -9,7 +9,7 @@ the centroid is kept in a sum that does not drift, so the labels are those of th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shoal.methods.kernels import plain
 from shoal.methods.kernels.compiled import compiled
 from shoal.methods.kernels.shells import draw_shells, farthest, leave
+from shoal.methods.kernels.single import single_rounds
 from shoal.methods.kernels.sums import add_exactly, sums
 from shoal.methods.kernels.tree import nearest, plant
 from shoal.methods.registry import method
@@ -32,7 +33,13 @@ from shoal.progress import SILENT, Progress
     when="to compare with published figures; up to about 100,000 records",
     max_size=lambda k: 2 * k - 1,
 )
-def mdav(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT) -> NDArray[np.int64]:
+def mdav(
+    points: NDArray[np.float64],
+    k: int,
+    *,
+    precision: Literal["double", "single"] = "double",
+    progress: Progress = SILENT,
+) -> NDArray[np.int64]:
     """Group records by MDAV.
 
     Parameters
@@ -41,6 +48,8 @@ def mdav(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT) ->
         n x d, standardised.
     k
         The size of all groups but one, which has k to 2k-1 records.
+    precision
+        ``single`` computes distances as sdcMicro does, to reproduce its figures on data with many ties.
     progress
         Hears how many records are grouped.
 
@@ -57,6 +66,8 @@ def mdav(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT) ->
     """
     n = len(points)
     progress.stage("grouping (mdav)", n)
+    if precision == "single":
+        return _in_single_precision(points, k, progress)
     if n <= plain.FEW:
         found: NDArray[np.int64] = plain.plain_mdav(points, k)
         progress.advance(n)
@@ -76,6 +87,18 @@ def mdav(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT) ->
             progress.advance(before - int(count[0]))
     labels[labels < 0] = count[1]
     progress.advance(int(count[0]))
+    return labels
+
+
+def _in_single_precision(points: NDArray[np.float64], k: int, progress: Progress) -> NDArray[np.int64]:
+    labels = np.full(len(points), -1, np.int64)
+    free = np.arange(len(points))
+    count, groups = len(points), 0
+    while count >= 2 * k:
+        before = count
+        count, groups = single_rounds(points, free, count, k, labels, groups, max(1, 20_000_000 // points.size))
+        progress.advance(before - count)
+    labels[labels < 0] = groups
     return labels
 
 
