@@ -55,6 +55,21 @@ def get_threads() -> int:
     return os.cpu_count() or 1
 
 
+def run_two(first: Callable[[], R], second: Callable[[], R], apart: bool = True) -> tuple[R, R]:
+    """Return the results of two functions that do not need each other, at the same time if ``apart`` and allowed.
+
+    Examples
+    --------
+    >>> run_two(lambda: 1, lambda: 2)
+    (1, 2)
+    """
+    if not apart or get_threads() == 1:
+        return first(), second()
+    with ThreadPoolExecutor(1, thread_name_prefix="shoal") as pool:
+        other = pool.submit(second)
+        return first(), other.result()
+
+
 def run_in_threads(function: Callable[[J], R], jobs: Iterable[J]) -> list[R]:
     """Return the results of the function for all jobs, in the order of the jobs.
 

@@ -18,7 +18,7 @@ from shoal.grouping import Grouping
 from shoal.methods.registry import get_method
 from shoal.methods.univariate.columns import numbers
 from shoal.methods.univariate.optimal_1d import optimal_1d, optimal_ordered
-from shoal.methods.univariate.sorting import in_two, pack, sort_values
+from shoal.methods.univariate.sorting import sort_values
 
 from strategies import points_and_k
 
@@ -198,6 +198,7 @@ def test_the_registry_offers_it_without_what_gives_groups_below_k():
         "outlier",
         "integers",
         "wide integers",
+        "all integers",
         "sorted",
         "zeros",
         "near ties",
@@ -205,8 +206,11 @@ def test_the_registry_offers_it_without_what_gives_groups_below_k():
         "one half",
     ],
 )
-def test_sorting_equals_a_stable_argsort(kind, rng):
+@pytest.mark.parametrize("in_halves", [False, True])
+def test_sorting_equals_a_stable_argsort(kind, in_halves, rng, monkeypatch):
     n = 5000
+    if in_halves:
+        monkeypatch.setattr("shoal.methods.univariate.sorting.LARGE", 1000)
     values = {
         "normal": rng.normal(size=n),
         "ties": rng.integers(-9, 9, n) / 2,
@@ -214,6 +218,7 @@ def test_sorting_equals_a_stable_argsort(kind, rng):
         "outlier": np.append(1e15 + rng.integers(0, 4000, n) / 8, -1e300),  # has to fall back to argsort
         "integers": rng.integers(-1000, 1000, n),
         "wide integers": rng.integers(-(2**62), 2**62, n),
+        "all integers": rng.integers(-(2**63), 2**63 - 1, n),
         "sorted": np.sort(rng.normal(size=n)),
         "near ties": np.append(rng.integers(1, 2000, n) * (1 + rng.integers(0, 2, n) * 2.0**-52), -1e300),
         "counts": rng.integers(-40, 900, n).astype(float),
@@ -224,15 +229,6 @@ def test_sorting_equals_a_stable_argsort(kind, rng):
     expected = np.argsort(values, kind="stable")
     np.testing.assert_array_equal(order, expected)
     np.testing.assert_array_equal(ordered, values[expected])
-
-
-def test_two_threads_pack_as_one_does(rng, monkeypatch):
-    bits = rng.integers(0, 2**40, 1001)
-    alone, together = np.empty(1001, np.int64), np.empty(1001, np.int64)
-    in_two(pack, 1001, bits, False, 0, 0, 10, alone)
-    monkeypatch.setattr("shoal.methods.univariate.sorting.LARGE", 1)
-    in_two(pack, 1001, bits, False, 0, 0, 10, together)
-    np.testing.assert_array_equal(alone, together)
 
 
 def test_numbers_keep_what_they_get():

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
+from threading import RLock
 from typing import Any, overload
 
+_one_at_a_time = RLock()  # threads may ask for a kernel at the same moment
 _listeners: list[Callable[[str], None]] = []
 _numba_listens = False
 _cache_works = True
@@ -32,6 +34,12 @@ class Kernel:
     def dispatcher(self) -> Any:
         """The numba dispatcher; numba is imported when it is first asked for."""
         if self._dispatcher is None or (self._cached and not _cache_works):
+            with _one_at_a_time:
+                self._make_dispatcher()
+        return self._dispatcher
+
+    def _make_dispatcher(self) -> None:
+        if self._dispatcher is None or (self._cached and not _cache_works):
             import numba
 
             _forward_compile_events()
@@ -43,7 +51,6 @@ class Kernel:
                     self._cached = False
             if not self._cached:
                 self._dispatcher = numba.njit(**self._options)(self.function)
-        return self._dispatcher
 
     @property
     def _numba_type_(self) -> Any:

@@ -8,7 +8,6 @@ not depend on the number of processors.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from shoal.methods.univariate.costs import COSTS, Cost
 from shoal.methods.univariate.searches import capped_kernel, surcharge_kernel
 from shoal.methods.univariate.sorting import LARGE
 from shoal.progress import SILENT, Progress
-from shoal.threads import get_threads
+from shoal.threads import run_two
 
 
 def capped_cuts(
@@ -62,14 +61,7 @@ def capped_cuts(
     far = slice(None, middle - 3 * k, -1)  # what the way down reads: its half, the overlap, and k values for ties
     forward = _Run(kernel, values[: middle + 3 * k], weights[: middle + 3 * k], k, None, cost, middle + k)
     backward = _Run(mirrored, -values[far], weights[far].copy(), k, None, COSTS[cost.mirror], n - middle + k)
-    if get_threads() == 1:  # the same two halves, so that the answer is the same
-        forward.go(progress)
-        backward.go(SILENT)
-    else:
-        with ThreadPoolExecutor(1) as pool:
-            other = pool.submit(backward.go, SILENT)
-            forward.go(progress)
-            other.result()
+    run_two(lambda: forward.go(progress), lambda: backward.go(SILENT))
     meeting = np.arange(middle - k + 1, middle + k)
     twice = surcharge_kernel(cost.name)(values[middle - 2 * k : middle + 2 * k], k)[k + 1 : 3 * k]
     best = int(meeting[np.argmin(forward.total[meeting] + backward.total[n - meeting] - twice)])

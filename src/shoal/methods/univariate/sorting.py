@@ -10,14 +10,13 @@ job. Whole numbers of small range are counted instead.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.methods.kernels.compiled import compiled
-from shoal.threads import get_threads
+from shoal.threads import run_two
 
 LARGE = 200_000  # from here on two threads pay
 
@@ -46,37 +45,59 @@ def sort_values(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     n = values.size
     if is_sorted(values):
         return values, np.arange(n)
-    least, span = values.min(), int(values.max()) - int(values.min())
+    least, greatest = values.min(), values.max()
+    span = int(greatest) - int(least)
     if span < n // 4 and values[0] == np.floor(values[0]):
-        counted = np.empty_like(values), np.empty(n, np.int64)
-        if count_sort(values, least, np.zeros(span + 2, np.int64), *counted):
+        counted = _sort_by_counting(values, least, span)
+        if counted is not None:
             return counted
     index_bits = max(int(n - 1).bit_length(), 1)
-    bits = values.view(np.int64)
-    floats = values.dtype == np.float64
-    low, high = (ordered_key.function(int(np.array(v).view(np.int64)), floats) for v in (values.min(), values.max()))
+    low, high = (_key(values, value) for value in (least, greatest))
     shift = max((high - low).bit_length() + index_bits - 62, 0)
-    packed = np.empty(n, np.int64)
-    in_two(pack, n, bits, floats, low, shift, index_bits, packed)
-    packed.view(np.float64).sort()
+    middle = _key(values, np.partition(values[:: n // 999], 499)[499]) - low if n >= LARGE else high - low
+    pivot = (middle >> shift) + (n < LARGE)
+    packed = np.empty(n + 1, np.int64)
     ordered = np.empty_like(values)
-    in_two(unpack, n, values, (1 << index_bits) - 1, packed, ordered)
+    floats = values.dtype == np.float64
+    setting = (values.view(np.int64), floats, low, shift, index_bits, pivot)
+    below, _ = run_two(lambda: pack(*setting, False, packed), lambda: pack(*setting, True, packed), n >= LARGE)
+
+    def finish(start: int, stop: int, gap: int) -> None:
+        packed[start + gap : stop + gap].view(np.float64).sort()
+        unpack(start, stop, gap, values, (1 << index_bits) - 1, packed, ordered)
+
+    run_two(lambda: finish(0, below, 0), lambda: finish(below, n, 1), n >= LARGE)
     if shift and put_in_order(ordered, packed, 16 * n) < 0:
         order = np.argsort(values, kind="stable")
         return values[order], order
-    return ordered, packed
+    return ordered, packed[:n]
 
 
-def in_two(kernel: Any, n: int, *arguments: Any) -> None:
-    """Run ``kernel(start, stop, ...)`` over 0..n, in two threads if n is large; no part may need another."""
-    if n < LARGE or get_threads() == 1:
-        kernel(0, n, *arguments)
-        return
-    kernel.dispatcher  # noqa: B018 - loaded before the threads start
-    with ThreadPoolExecutor(1) as pool:
-        half = pool.submit(kernel, n // 2, n, *arguments)
-        kernel(0, n // 2, *arguments)
-        half.result()
+def _key(values: NDArray[Any], value: Any) -> int:
+    """Return the integer that stands for one of the values."""
+    return int(ordered_key.function(int(np.array(value).view(np.int64)), values.dtype == np.float64))
+
+
+def _sort_by_counting(values: NDArray[Any], least: Any, span: int) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """Sort whole numbers from ``least`` to ``least + span``; None if one of them is not whole."""
+    n = values.size
+    half = n // 2
+    counts = np.zeros((2, span + 1), np.int64)
+    whole = run_two(
+        lambda: count(values[:half], least, counts[0]), lambda: count(values[half:], least, counts[1]), n >= LARGE
+    )
+    if not all(whole):
+        return None
+    starts = np.zeros((2, span + 1), np.int64)  # where the next record of each half with that value goes
+    starts[0, 1:] = np.cumsum(counts.sum(axis=0))[:-1]
+    starts[1] = starts[0] + counts[0]
+    order = np.empty(n, np.int64)
+    run_two(
+        lambda: place(0, half, values, least, starts[0], order),
+        lambda: place(half, n, values, least, starts[1], order),
+        n >= LARGE,
+    )
+    return np.repeat(least + np.arange(span + 1, dtype=values.dtype), counts.sum(axis=0)), order
 
 
 def is_sorted(values: NDArray[Any]) -> bool:
@@ -85,21 +106,23 @@ def is_sorted(values: NDArray[Any]) -> bool:
 
 
 @compiled
-def count_sort(values: Any, least: Any, starts: Any, ordered: Any, order: Any) -> bool:
-    """Sort whole numbers of small range by counting them; return False if one of the values is not whole."""
+def count(values: Any, least: Any, counts: Any) -> bool:
+    """Count how often each whole number occurs; return False if one of the values is not whole."""
     for value in values:
         step = int(value - least)
         if step != value - least:
             return False
-        starts[step + 1] += 1
-    for step in range(1, starts.size):
-        starts[step] += starts[step - 1]
-    for t in range(values.size):
+        counts[step] += 1
+    return True
+
+
+@compiled
+def place(start: int, stop: int, values: Any, least: Any, starts: Any, order: Any) -> None:
+    """Put the records start..stop-1 where their values belong."""
+    for t in range(start, stop):
         step = int(values[t] - least)
-        ordered[starts[step]] = values[t]
         order[starts[step]] = t
         starts[step] += 1
-    return True
 
 
 @compiled(inline="always")
@@ -111,18 +134,28 @@ def ordered_key(bits: int, floats: bool) -> int:
 
 
 @compiled
-def pack(start: int, stop: int, bits: Any, floats: bool, low: int, shift: int, index_bits: int, packed: Any) -> None:
-    """Write the key above the record number, less what all keys have in common and what has no room."""
-    for t in range(start, stop):
-        key = np.uint64(ordered_key(bits[t], floats)) - np.uint64(low)
-        packed[t] = np.int64(((key >> np.uint64(shift)) << np.uint64(index_bits)) | np.uint64(t))
+def pack(bits: Any, floats: bool, low: int, shift: int, index_bits: int, pivot: int, above: bool, packed: Any) -> int:
+    """Write the keys on one side of the pivot with their record numbers; return how many there are.
+
+    A key loses what all keys have in common and what has no room. Keys below the pivot are written from the front,
+    the others from the back. There is one place more than there are keys, between both, where an unwanted key may be
+    written and overwritten: that is cheaper than to ask.
+    """
+    place = packed.size - 1 if above else 0
+    step = -1 if above else 1
+    end = np.uint64(pivot)
+    for t in range(bits.size):
+        key = (np.uint64(ordered_key(bits[t], floats)) - np.uint64(low)) >> np.uint64(shift)
+        packed[place] = np.int64((key << np.uint64(index_bits)) | np.uint64(t))
+        place += step if (key >= end) == above else 0
+    return packed.size - 1 - place if above else place
 
 
 @compiled
-def unpack(start: int, stop: int, values: Any, mask: int, packed: Any, ordered: Any) -> None:
-    """Leave the record number alone, and fetch its value."""
+def unpack(start: int, stop: int, gap: int, values: Any, mask: int, packed: Any, ordered: Any) -> None:
+    """Leave the record number alone, fetch its value, and close the gap before it."""
     for t in range(start, stop):
-        record = packed[t] & mask
+        record = packed[t + gap] & mask
         packed[t] = record
         ordered[t] = values[record]
 
@@ -160,5 +193,11 @@ def spread(start: int, stop: int, cuts: Any, order: Any, labels: Any) -> None:
 def labels_of(cuts: NDArray[np.int64], order: NDArray[Any]) -> NDArray[np.int64]:
     """Return the group of each record from the cuts of the sorted values."""
     labels = np.empty(order.size, np.int64)
-    spread(0, cuts.size - 1, cuts, order, labels)
+    groups = cuts.size - 1
+    half = groups // 2
+    run_two(
+        lambda: spread(0, half, cuts, order, labels),
+        lambda: spread(half, groups, cuts, order, labels),
+        order.size >= LARGE,
+    )
     return labels
