@@ -5,7 +5,9 @@ records. Each run is a process of its own with the loops compiled before the clo
 cores together, which is what remains comparable on a machine that others use too. Memory is the peak of the process
 without the interpreter and its libraries, as a multiple of the float64 matrix.
 
-    python benchmarks/large.py [--only covertype|1m|10m] [--efforts fast,balanced,best]
+The last part gives ``auto`` a budget of seconds and says how much of it was used, measuring the machine included.
+
+    python benchmarks/large.py [--only covertype|1m|10m|budget] [--efforts fast,balanced,best] [--storage float32]
 """
 
 import argparse
@@ -24,6 +26,7 @@ PRINTED = [
     ("scclust + split", 10, 1.790, 69.0),
     ("full MDAV (PCA paper)", 10, 1.58, 2853.0),
 ]
+BUDGETS = [("covertype", 5), ("covertype", 10), ("covertype", 20), ("1000000", 10), ("1000000", 30)]
 TARGETS = {5: (0.85, 20.0), 10: (1.50, 20.0)}
 
 
@@ -71,12 +74,17 @@ def memory(what):
     return 0
 
 
-def one_run(data, k, effort):
+def one_run(data, k, effort, storage):
     """Group one table as planned; prints what was found."""
     from shoal.methods.planning import calibrate, plan
     from shoal.methods.registry import get_method
 
     points = covertype() if data == "covertype" else generated(int(data))
+    matrix = points.nbytes
+    if effort.endswith("s"):
+        budget_run(points, k, effort)
+        return
+    points = points.astype(storage, copy=False)
     calibration = calibrate(points, k)
     chosen = plan(len(points), points.shape[1], k, effort=effort, calibration=calibration)
     function = get_method(chosen.method).function
@@ -86,18 +94,48 @@ def one_run(data, k, effort):
     wall, cpu = time.perf_counter(), time.process_time()
     labels = function(points, k, **chosen.options)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    peak = (memory("VmHWM") - before) / points.nbytes
+    peak = (memory("VmHWM") - before) / matrix
     print(json.dumps({"wall": wall, "cpu": cpu, "peak": peak, "loss": loss(points, labels), "planned": chosen.seconds}))
+
+
+def budget_run(points, k, budget):
+    """Group one table in a given time."""
+    from shoal.methods.auto import auto
+    from shoal.methods.planning import seconds_of
+
+    auto(points[:5000].copy(), k, budget=1)  # compiles
+    auto(points[:5000].copy(), k, effort="best")
+    found = {}
+    started = time.perf_counter()
+    labels = auto(points, k, budget=budget, facts=found)
+    wall = time.perf_counter() - started
+    used = wall / seconds_of(budget)
+    print(json.dumps({"wall": wall, "used": used, "loss": loss(points, labels), "why": found["why"]}))
+
+
+def budgets(k=5):
+    print(f"\n{'table':12}{'budget s':>9}{'wall s':>8}{'used %':>8}{'loss %':>8}  chosen")
+    for data, seconds in BUDGETS:
+        command = [sys.executable, __file__, "--run", data, str(k), f"{seconds}s"]
+        found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        print(
+            f"{data:12}{seconds:9}{found['wall']:8.1f}{100 * found['used']:8.0f}{found['loss']:8.3f}  {found['why']}",
+            flush=True,
+        )
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--only", choices=["covertype", "1m", "10m"])
+    arguments.add_argument("--only", choices=["covertype", "1m", "10m", "budget"])
     arguments.add_argument("--efforts", default="fast,balanced,best")
+    arguments.add_argument("--storage", default="float64", choices=["float64", "float32"])
     arguments.add_argument("--run", nargs=3, help=argparse.SUPPRESS)
     chosen = arguments.parse_args()
     if chosen.run:
-        one_run(chosen.run[0], int(chosen.run[1]), chosen.run[2])
+        one_run(chosen.run[0], int(chosen.run[1]), chosen.run[2], chosen.storage)
+        return
+    if chosen.only == "budget":
+        budgets()
         return
     efforts = chosen.efforts.split(",")
     print(f"{'table':12}{'k':>4} {'method':24}{'loss %':>8}{'wall s':>8}{'cpu s':>8}{'planned':>9}{'x matrix':>10}")
@@ -106,13 +144,15 @@ def main():
             print(f"{'covertype':12}{k:4} {name:24}{lost:8.3f}{seconds:8.0f}")
     runs = [("covertype", k, effort) for k in (5, 10) for effort in efforts]
     runs += [("1000000", 5, effort) for effort in efforts if effort != "best"]
-    runs += [("10000000", 5, "fast")]
+    runs += [("10000000", 5, effort) for effort in efforts if effort != "best"]
+    cpu = {}
     wanted = {None: "", "covertype": "covertype", "1m": "1000000", "10m": "10000000"}[chosen.only]
     for data, k, effort in runs:
         if wanted and data != wanted:
             continue
-        command = [sys.executable, __file__, "--run", data, str(k), effort]
+        command = [sys.executable, __file__, "--storage", chosen.storage, "--run", data, str(k), effort]
         found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        cpu[data, effort] = found["cpu"]
         line = (
             f"{data:12}{k:4} {'shoal, ' + effort:24}{found['loss']:8.3f}{found['wall']:8.1f}{found['cpu']:8.1f}"
             f"{found['planned']:9.1f}{found['peak']:10.2f}"
@@ -121,7 +161,11 @@ def main():
             most, longest = TARGETS[k]
             line += f"   target {most:.2f} % in {longest:.0f} s: loss {found['loss'] / most:.2f} of it, "
             line += f"time {found['wall'] / longest:.2f} of it"
+        if data == "10000000" and ("1000000", effort) in cpu:
+            line += f"   cpu {found['cpu'] / cpu['1000000', effort]:.1f} times that of a tenth"
         print(line, flush=True)
+    if chosen.only is None:
+        budgets()
 
 
 if __name__ == "__main__":

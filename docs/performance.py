@@ -10,6 +10,7 @@ PAGE = Path(__file__).parent / "performance.md"
 RUNS = {
     "Everything but the grouping": ["benchmarks/flow.py"],
     "Files": ["benchmarks/tables.py"],
+    "Risk and utility of a release": ["benchmarks/risk.py"],
     "From the command to the first result": ["benchmarks/start.py", "--cold"],
 }
 HEADER = """\

@@ -7,9 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal import datasets, errors
+    from shoal import datasets, dp, errors
     from shoal.api import group, protect, verify
+    from shoal.assessing import assess
+    from shoal.comparing import compare
     from shoal.grouping import Grouping
+    from shoal.hierarchy import Hierarchy
+    from shoal.measures.risk import risk
+    from shoal.measures.utility import utility
     from shoal.methods.refine import refine
     from shoal.methods.registry import all_methods, get_method
     from shoal.methods.univariate.optimal_1d import optimal_1d
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Column": "shoal.schema",
     "Grouping": "shoal.grouping",
+    "Hierarchy": "shoal.hierarchy",
     "Kind": "shoal.schema",
     "Missing": "shoal.schema",
     "Progress": "shoal.progress",
@@ -28,19 +34,25 @@ _HOMES = {
     "Role": "shoal.schema",
     "Schema": "shoal.schema",
     "all_methods": "shoal.methods.registry",
+    "assess": "shoal.assessing",
+    "compare": "shoal.comparing",
     "datasets": "shoal.datasets",
+    "dp": "shoal.dp",
     "errors": "shoal.errors",
     "get_method": "shoal.methods.registry",
     "group": "shoal.api",
     "optimal_1d": "shoal.methods.univariate.optimal_1d",
     "protect": "shoal.api",
     "refine": "shoal.methods.refine",
+    "risk": "shoal.measures.risk",
+    "utility": "shoal.measures.utility",
     "verify": "shoal.api",
 }
 
 __all__ = [
     "Column",
     "Grouping",
+    "Hierarchy",
     "Kind",
     "Missing",
     "Progress",
@@ -49,13 +61,18 @@ __all__ = [
     "Role",
     "Schema",
     "all_methods",
+    "assess",
+    "compare",
     "datasets",
+    "dp",
     "errors",
     "get_method",
     "group",
     "optimal_1d",
     "protect",
     "refine",
+    "risk",
+    "utility",
     "verify",
 ]
 
@@ -68,7 +85,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'shoal' has no attribute {name!r}")
     module = import_module(_HOMES[name])
-    return module if name in {"datasets", "errors"} else getattr(module, name)
+    return module if name in {"datasets", "dp", "errors"} else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -9,17 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shoal.encoding import NumericCodec
 from shoal.errors import DataError, ParameterError
-from shoal.grouping import Grouping
+from shoal.grouping import Grouping, canonical_labels
+from shoal.hierarchy import Hierarchy, hierarchy_of, text_of
+from shoal.limiting import Limits, read_limits
 from shoal.loading import load, load_for_counting
 from shoal.manifest import build_manifest
 from shoal.measures.loss import Loss, size_measures
+from shoal.measures.pairing import equal_rows
+from shoal.methods.auto import nominal_method
+from shoal.methods.planning import check_memory, seconds_of
 from shoal.methods.registry import Method, check_k, get_method
 from shoal.preparation import Prepared, prepare
 from shoal.privacy.k_anonymity import Classes, verify_k
+from shoal.privacy.requirements import Requirements
 from shoal.progress import SILENT, Progress
 from shoal.recoding import group_medoids
 from shoal.recoding.columns import recode_column
+from shoal.recoding.standing import standing_records, table_errors, vector_warnings
+from shoal.recoding.together import keep_together
 from shoal.release import Release
 from shoal.schema import Kind, Recode, Role, Schema, names_list
 from shoal.schema_inference import looks_like_identifier
@@ -42,8 +51,17 @@ def protect(
     sampling_weight: str | None = None,
     missing: str | None = None,
     recode: str | Mapping[str, str] | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
+    globally: bool = False,
     keep_integers: bool = True,
     max_size: int | None = None,
+    l: float | None = None,
+    l_kind: str = "distinct",
+    c: float | None = None,
+    p: int | None = None,
+    alpha: float | None = None,
+    t: float | None = None,
+    beta: float | None = None,
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
     read_options: Mapping[str, Any] | None = None,
@@ -80,13 +98,33 @@ def protect(
     missing
         ``refuse`` (default), ``own-group``, ``impute`` or ``as-value``.
     recode
-        ``mean``, ``median``, ``mode``, ``medoid``, ``range``, ``midrange``, ``min`` or ``max`` for all
+        ``mean``, ``median``, ``mode``, ``medoid``, ``range``, ``midrange``, ``min``, ``max``, ``set``, ``hierarchy``,
+        ``suppress`` or ``tables`` (a record of the group, such that frequency tables stay right) for all
         quasi-identifiers, or a mapping from names. By default mean, median or mode for numeric, ordinal or nominal
-        columns, or what belongs to the ``cost`` that the method is asked to minimise.
+        columns, what belongs to the ``cost`` that the method is asked to minimise, and ``tables`` where all columns are
+        nominal and ``auto`` chooses, or where the method chooses representatives itself.
+    hierarchies
+        ``{"job": "jobs.csv"}``: trees by which columns are generalised; a :class:`shoal.Hierarchy`, a file as ARX
+        writes it, nested mappings, or a word for a tree built from the values (``auto``, ``flat``, ``prefixes``,
+        ``intervals``, ``order``, ``calendar``).
+    globally
+        Global recoding: records with equal quasi-identifiers stay in one group, so that equal values are always
+        replaced by the same; otherwise they may part (local recoding), which loses less.
     keep_integers
         Whether integer columns stay integers (their sum is kept); otherwise they become floats.
     max_size
         Refuse a result with a larger group.
+    l, l_kind, c
+        l-diversity of every confidential column: at least l different values in a group, or with ``l_kind`` ``entropy``
+        or ``recursive`` (with ``c``) so many well represented ones.
+    p
+        p-sensitivity: at least p different values of every confidential column.
+    alpha
+        No confidential value fills a larger share of a group.
+    t
+        t-closeness: the confidential values of a group are distributed nearly as in the table, 0 (exactly) to 1.
+    beta
+        No confidential value is more than 1 + beta times as frequent in a group as in the table.
     seed
         For methods that draw random numbers.
     options
@@ -113,24 +151,43 @@ def protect(
     changes: dict[str, Any] = {
         "quasi": quasi, "confidential": confidential, "identifiers": identifiers, "kinds": kinds, "orders": orders,
         "weights": weights, "within": within, "sampling_weight": sampling_weight, "missing": missing, "recode": recode,
+        "hierarchies": hierarchies,
     }  # fmt: skip
     table, full_schema = load(data, schema, changes, read_options or {}, progress)
     full_schema = _with_recode_of_cost(full_schema, chosen, options or {})
+    runner, full_schema, run_options = _for_categories(chosen, full_schema, options or {}, seed)
     progress.stage("preparing")
     prepared = prepare(table, full_schema, k)
+    limits = _limits(prepared, Requirements(l, l_kind, c, p, alpha, t, beta), schema, [*(kinds or ()), *(orders or ())])
+    size = k if limits is None else limits.group_size(k)
+    trees = _hierarchies(prepared)
     method_options = dict(options or {}) | ({"seed": seed} if chosen.seeded else {})
-    largest = _largest_allowed(chosen, k, max_size)
-    grouping, facts, medoids_of = _group_blocks(prepared, k, chosen, method_options, largest, progress)
+    largest = _largest_allowed(chosen, size, max_size)
+    grouping, facts, medoids_of = _group_blocks(prepared, size, runner, run_options, largest, progress)
+    facts |= {"chosen": runner.name} if runner is not chosen else {}
+    if limits is not None:
+        grouping = limits.kept(prepared, grouping, k, max_size, facts, progress)
+    if globally:
+        progress.stage("keeping equal records together")
+        grouping = _together(prepared, grouping, max_size)
+        facts["global_recoding"] = True
     progress.stage("recoding", len(prepared.codecs))
-    released, loss = _recode(prepared, grouping, medoids_of, keep_integers=keep_integers, progress=progress)
+    released, loss = _recode(prepared, grouping, medoids_of, trees, keep_integers=keep_integers, progress=progress)
+    if limits is None and not globally:  # what the method proved holds for the groups it made
+        loss = replace(loss, bound=facts.get("bound"), gap=facts.get("gap"))
     progress.stage("verifying")
     classes = verify_k(released, full_schema.protected, k)
-    warnings = _warnings(prepared, loss)
+    assessment = None if limits is None else limits.recount(released, full_schema)
+    warnings = _warnings(prepared, loss) + vector_warnings(facts, prepared.table.n_rows)
     manifest = build_manifest(
         prepared=prepared, released=released, method=chosen, options=method_options, facts=facts, grouping=grouping,
         classes=classes, loss=loss, keep_integers=keep_integers, warnings=warnings,
+        limits=None if limits is None or assessment is None else limits.for_manifest(assessment),
     )  # fmt: skip
-    return Release(released, full_schema, grouping, classes, loss, manifest, warnings)
+    return Release(
+        released, full_schema, grouping, classes, loss, manifest, warnings, original=prepared.table,
+        limits=limits, assessment=assessment,
+    )  # fmt: skip
 
 
 def group(
@@ -178,7 +235,7 @@ def group(
     chosen = get_method(method)
     array = np.asarray(points)
     if chosen.data != "codes":
-        array = _float_matrix(array)
+        array = _float_matrix(array, chosen.dtype(str(options.get("storage", "float64"))))
         array = _standardised(array) if standardise else array
     if chosen.seeded:
         options["seed"] = seed
@@ -191,10 +248,14 @@ def verify(
     k: int,
     *,
     quasi: Sequence[str],
+    confidential: Sequence[str] = (),
     read_options: Mapping[str, Any] | None = None,
     progress: Progress = SILENT,
+    **limits: Any,
 ) -> Classes:
-    """Recount k on a table, protected by whomever; raises :class:`shoal.errors.GroupTooSmall` where it fails.
+    """Recount k and further limits on a table, protected by whomever; raises where one fails.
+
+    A k that fails raises :class:`shoal.errors.GroupTooSmall`, any other limit :class:`shoal.errors.LimitNotReached`.
 
     Parameters
     ----------
@@ -204,10 +265,16 @@ def verify(
         The smallest class allowed.
     quasi
         The columns that are counted together; a missing value is a value of its own.
+    confidential
+        The columns that the further limits are about.
     read_options
         For a text file: ``delimiter``, ``encoding``, ``decimal``, ``missing_marks``.
     progress
         Hears how far the work is.
+    limits
+        ``l`` (with ``l_kind`` and ``c``), ``p``, ``alpha``, ``t``, ``beta`` and ``delta``, as in
+        :class:`shoal.privacy.requirements.Requirements`, and everything that :func:`shoal.assess` reads
+        (``kinds``, ``orders``, ``hierarchies``, ``reading``, ``missing``).
 
     Returns
     -------
@@ -222,6 +289,13 @@ def verify(
     """
     check_k(k, k)
     names = names_list(quasi)
+    if limits:
+        from shoal.assessing import verify_limits
+
+        return verify_limits(
+            data, k, quasi=names, confidential=names_list(confidential), read_options=read_options, progress=progress,
+            **limits,
+        )  # fmt: skip
     table = load_for_counting(data, names, read_options or {}, progress)
     progress.stage("verifying")
     return verify_k(table, names, k)
@@ -247,43 +321,94 @@ def _with_recode_of_cost(schema: Schema, method: Method, options: Mapping[str, A
     return replace(schema, columns=columns)
 
 
+def _for_categories(
+    method: Method, schema: Schema, options: Mapping[str, Any], seed: int
+) -> tuple[Method, Schema, dict[str, Any]]:
+    """Return what runs: for auto and nothing but nominal columns the method for those; its way to choose records.
+
+    Where a method chooses the record that stands for a group, or the table is nominal throughout, columns without a
+    recode of their own are replaced by a record that keeps frequency tables right.
+    """
+    runner, given = method, dict(options)
+    if method.name == "auto" and schema.quasi and all(column.kind == Kind.NOMINAL for column in schema.quasi):
+        runner, given = nominal_method(given)
+    given |= {"seed": seed} if runner.seeded else {}
+    if runner is not method or runner.represents:
+        columns = tuple(
+            replace(column, recode=Recode.TABLES)
+            if column.role == Role.QUASI and column.kind != Kind.NUMERIC and not (column.recode or column.hierarchy)
+            else column
+            for column in schema.columns
+        )
+        schema = replace(schema, columns=columns)
+    return runner, schema, given
+
+
+def _limits(
+    prepared: Prepared, requirements: Requirements, schema: Schema | str | None, stated: list[str]
+) -> Limits | None:
+    """Return the limits beyond k, or None; refuses those that no grouping could keep."""
+    given = prepared.table.names if schema is not None else stated
+    limits = read_limits(prepared.table, prepared.schema, requirements, given)
+    if limits is not None:
+        limits.check_reachable(prepared.blocks)
+    return limits
+
+
 def _group_blocks(
     prepared: Prepared, k: int, method: Method, options: dict[str, Any], largest: int | None, progress: Progress
 ) -> tuple[Grouping, dict[str, Any], NDArray[np.float64] | None]:
     """Run the method on each block; returns the groups, what the method told, and the points if medoids need them."""
-    points = _method_input(prepared, method)
+    points = _method_input(prepared, method, k, options)
     labels = np.empty(prepared.table.n_rows, np.int64)
     told: list[dict[str, Any]] = []
     start = 0
     for records in prepared.blocks:
         facts: dict[str, Any] = {}
         whole = records.size == labels.size
-        found = method.run(points if whole else points[records], k, progress=progress, facts=facts, **options)
-        labels[records] = found + start
+        inside = points if whole else points[records]
+        shared = _share_of_budget(options, records.size / labels.size)
+        found = method.run(inside, k, progress=progress, facts=facts, **shared)
+        labels[records] = records[found] if method.represents else found + start
         start += int(found.max()) + 1
         told.append(facts)
+    prepared.standing = labels.copy() if method.represents else None
     needs_medoids = any(codec.column.representative == Recode.MEDOID for codec in prepared.codecs)
     facts = told[0] if len(told) == 1 else _joint_facts(told)
     grouping = Grouping(labels, k, max_size=largest)
     if not needs_medoids:
         return grouping, facts, None
-    return grouping, facts, points if method.data == "points" else prepared.points()
+    return grouping, facts, points if method.data == "points" and points.dtype == np.float64 else prepared.points()
+
+
+def _share_of_budget(options: dict[str, Any], share: float) -> dict[str, Any]:
+    """Return the options with the part of a time budget that belongs to a share of the records."""
+    budget = options.get("budget")
+    return options if budget is None else options | {"budget": seconds_of(budget) * share}
 
 
 def _joint_facts(told: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what a method told of several blocks: the methods it chose there, and all of it while that is readable."""
     chosen = sorted({facts["chosen"] for facts in told if "chosen" in facts})
     joint: dict[str, Any] = {"chosen": ", ".join(chosen)} if chosen else {}
+    if all({"sse", "bound"} <= facts.keys() for facts in told):  # groups do not cross blocks, so bounds add up
+        sse, bound = (float(sum(facts[name] for facts in told)) for name in ("sse", "bound"))
+        joint |= {"sse": sse, "bound": bound}
+        joint |= {"gap": sse / bound - 1.0} if bound > 0 else {"gap": 0.0} if sse <= 0 else {}
     if any(told) and len(told) <= 20:
         joint["blocks"] = told
     return joint
 
 
-def _method_input(prepared: Prepared, method: Method) -> NDArray[Any]:
+def _method_input(prepared: Prepared, method: Method, k: int, options: Mapping[str, Any]) -> NDArray[Any]:
     if method.data == "codes":
-        other = [codec.column.name for codec in prepared.codecs if codec.column.kind != Kind.NOMINAL]
+        other = [f'"{codec.column.name}"' for codec in prepared.codecs if codec.column.kind == Kind.NUMERIC]
         if other:
-            raise DataError(f'method "{method.name}" is for nominal columns only; "{other[0]}" is not nominal')
+            raise DataError(
+                f'method "{method.name}" works on categories, but {", ".join(other)} '
+                f"{'is' if len(other) == 1 else 'are'} numeric; call {'it' if len(other) == 1 else 'them'} nominal or "
+                "ordinal (few different values), or choose a method for numbers such as auto"
+            )
         return prepared.codes()
     if method.data == "values":
         other = [codec.column.name for codec in prepared.codecs if codec.column.kind == Kind.NOMINAL]
@@ -292,18 +417,23 @@ def _method_input(prepared: Prepared, method: Method) -> NDArray[Any]:
                 f'method "{method.name}" groups one numeric or ordinal column; there are {len(prepared.codecs)}'
                 + (f' and "{other[0]}" is nominal' if other else "")
             )
-    return prepared.points()
+    dtype = method.dtype(str(options.get("storage", "float64")))
+    width = sum(codec.width for codec in prepared.codecs)
+    check_memory(prepared.table.n_rows, width, k, bytes_per_number=np.dtype(dtype).itemsize)
+    return prepared.points(dtype)
 
 
 def _recode(
     prepared: Prepared,
     grouping: Grouping,
     points: NDArray[np.float64] | None,
+    trees: Mapping[str, Hierarchy],
     *,
     keep_integers: bool,
     progress: Progress,
 ) -> tuple[Table, Loss]:
     medoids = None if points is None else group_medoids(points, grouping, prepared.weights)
+    standing = standing_records(prepared, grouping, progress)
     table = prepared.table
     columns, losses = {}, {}
     for codec in prepared.codecs:
@@ -312,12 +442,39 @@ def _recode(
         values = prepared.values(codec)
         original = codec.values(series) if name in prepared.changed else values
         columns[name], losses[name] = recode_column(
-            codec, series, values, grouping, original=original, weights=prepared.weights, medoids=medoids,
-            keep_integers=keep_integers,
+            codec, series, values, grouping, original=original, weights=prepared.weights,
+            medoids=standing if codec.column.representative == Recode.TABLES else medoids,
+            keep_integers=keep_integers, hierarchy=trees.get(name),
         )  # fmt: skip
         progress.advance()
     released = table.with_columns(columns).without(prepared.schema.named(Role.IDENTIFIER))
-    return released, Loss(losses, *size_measures(grouping))
+    return released, Loss(losses, *size_measures(grouping), tables=table_errors(prepared, columns))
+
+
+def _hierarchies(prepared: Prepared) -> dict[str, Hierarchy]:
+    """Return the trees of the columns that are generalised by one, each with a leaf for every value."""
+    trees = {}
+    for codec in prepared.codecs:
+        column = codec.column
+        if column.representative == Recode.HIERARCHY:
+            tree = hierarchy_of(column, prepared.table)
+            if not isinstance(codec, NumericCodec):
+                tree.codes([text_of(value) for value in codec.categories if value is not None], column.name)
+            trees[column.name] = tree
+    return trees
+
+
+def _together(prepared: Prepared, grouping: Grouping, max_size: int | None) -> Grouping:
+    """Return the groups with equal records of a block in one group."""
+    records = equal_rows([prepared.values(codec) for codec in prepared.codecs])
+    points = prepared.points()
+    labels = np.empty(grouping.n, np.int64)
+    start = 0
+    for block in prepared.blocks:
+        found = keep_together(records[block], canonical_labels(grouping.labels[block]), points[block], grouping.k)
+        labels[block] = found + start
+        start += int(found.max()) + 1
+    return Grouping(labels, grouping.k, max_size=max_size)
 
 
 def _largest_allowed(method: Method, k: int, max_size: int | None) -> int | None:
@@ -349,22 +506,24 @@ def _warnings(prepared: Prepared, loss: Loss) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _float_matrix(array: NDArray[Any]) -> NDArray[np.float64]:
+def _float_matrix(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
     if array.dtype.kind not in "iufb":
         raise DataError(f"points must be numbers, not {array.dtype}; encode categories first or use shoal.protect")
-    matrix = np.array(array, dtype=np.float64, order="C", ndmin=1)
+    matrix = np.array(array, dtype=dtype, order="C", ndmin=1)
     return matrix[:, None] if matrix.ndim == 1 else matrix
 
 
-def _standardised(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return columns with mean 0 and population variance 1; constant ones become 0."""
+def _standardised(points: NDArray[Any]) -> NDArray[Any]:
+    """Bring columns to mean 0 and population variance 1 where they lie, one by one; constant ones become 0."""
     if not points.size or not np.isfinite(points).all():
         return points  # the method says what is wrong
-    middle = points.min(axis=0) / 2 + points.max(axis=0) / 2
-    centred = points - middle
-    spread = np.abs(centred).max(axis=0)
-    centred /= np.where(spread > 0, spread, 1.0)
-    centred -= centred.mean(axis=0)
-    deviation = np.sqrt((centred**2).mean(axis=0))
-    centred /= np.where(spread > 0, deviation, 1.0)
-    return centred * (spread > 0)
+    for j in range(points.shape[1]):
+        column = points[:, j].astype(np.float64)
+        column -= column.min() / 2 + column.max() / 2
+        spread = np.abs(column).max()
+        if spread > 0:
+            column /= spread
+            column -= column.mean()
+            column /= np.sqrt((column**2).mean())
+        points[:, j] = column
+    return points

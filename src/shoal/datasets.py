@@ -13,7 +13,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.datasets_nominal import adult_categories, category_codes, matching_instance, nominal_problems
+from shoal.datasets_planar import planar_instance
 from shoal.errors import FileProblem, ParameterError, suggestion
+
+__all__ = [
+    "EDUCATION_ORDER",
+    "REFERENCE",
+    "adult_categories",
+    "category_codes",
+    "load",
+    "matching_instance",
+    "nominal_problems",
+    "patients",
+    "planar_instance",
+    "reference_path",
+    "simc",
+    "simu",
+]
 
 REFERENCE = {
     "adult": "adult.csv.gz",

@@ -180,12 +180,14 @@ def fit_codec(series: nw.Series[Any], column: Column, *, missing_is_value: bool 
     return _fit_categories(series, column, missing_is_value=missing_is_value)
 
 
-def encode(codecs: list[Codec], table: Any, filled: dict[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+def encode(
+    codecs: list[Codec], table: Any, filled: dict[str, NDArray[np.float64]], dtype: type[np.generic] = np.float64
+) -> NDArray[Any]:
     """Return the matrix of points, n x (sum of widths), column by column.
 
-    ``filled`` holds the values of columns whose holes were imputed.
+    ``filled`` holds the values of columns whose holes were imputed, ``dtype`` is the type of the matrix.
     """
-    points = np.empty((table.n_rows, sum(codec.width for codec in codecs)))
+    points = np.empty((table.n_rows, sum(codec.width for codec in codecs)), dtype)
     start = 0
     for codec in codecs:
         name = codec.column.name

@@ -71,6 +71,10 @@ class GroupTooSmall(ShoalError, ValueError):
     """A grouping or a finished table has a group of fewer than k records; nothing is released."""
 
 
+class LimitNotReached(ShoalError, ValueError):
+    """A table does not keep a limit beyond k (l, t, alpha, ...), or no grouping of it could; nothing is released."""
+
+
 class GroupTooLarge(ShoalError, ValueError):
     """A group exceeds the maximum size that was asked for or that the method promises."""
 

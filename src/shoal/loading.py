@@ -32,15 +32,25 @@ def load(
     return table, complete_schema(table, schema, changes)
 
 
-def load_for_counting(data: Any, names: Sequence[str], read_options: Mapping[str, Any], progress: Progress) -> Table:
-    """Return a table in which every column of a text file is what is written there, as an outsider would see it."""
+def load_for_counting(
+    data: Any,
+    names: Sequence[str],
+    read_options: Mapping[str, Any],
+    progress: Progress,
+    *,
+    typed: Sequence[str] = (),
+) -> Table:
+    """Return a table in which every column of a text file is what is written there, as an outsider would see it.
+
+    Columns in ``typed`` are read as numbers or dates where they are such.
+    """
     if not isinstance(data, str | Path):
         return data if isinstance(data, Table) else Table.from_native(data)
     progress.stage("reading")
     head = read_head(data, **read_options)
     for name in names:
         head.column(name)  # an unknown name is an error before the whole file is read
-    return read_table(data, text=head.names, **read_options)
+    return read_table(data, text=[name for name in head.names if name not in set(typed)], **read_options)
 
 
 def complete_schema(table: Table, schema: Schema | str | None, changes: Mapping[str, Any]) -> Schema:

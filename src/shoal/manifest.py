@@ -27,6 +27,7 @@ def build_manifest(
     loss: Loss,
     keep_integers: bool,
     warnings: tuple[str, ...],
+    limits: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return what was done, as a dictionary for JSON; holds nothing that depends on time, place or threads."""
     schema = prepared.schema
@@ -65,9 +66,10 @@ def build_manifest(
             "missing": str(schema.missing),
             "keep_integers": keep_integers,
         },
-        "method": {"name": method.name, "options": options, "facts": facts, "blocks": len(prepared.blocks)},
+        "method": {"name": method.name, "options": options, "facts": _lasting(facts), "blocks": len(prepared.blocks)},
         "missing_values": {"imputed": prepared.imputed, "suppressed": prepared.suppressed},
         "k": {"asked": grouping.k, "reached": classes.k},
+        **({} if limits is None else {"limits": limits}),
         "groups": {
             "count": len(grouping),
             "sizes": {str(size): count for size, count in grouping.size_histogram().items()},
@@ -77,11 +79,25 @@ def build_manifest(
             "sse": loss.sse,
             "sst": loss.sst,
             "columns": {
-                name: {"information": column.information, "sse": column.sse, "sst": column.sst}
+                name: {
+                    "information": column.information,
+                    "sse": column.sse,
+                    "sst": column.sst,
+                    **({} if column.ncp is None else {"ncp": column.ncp, "total_il": column.height}),
+                }
                 for name, column in loss.columns.items()
             },
             "discernibility": loss.discernibility,
             "average_size": loss.average_size,
+            **({} if loss.gap is None else {"bound": loss.bound, "gap": loss.gap}),
+            **({"tables": loss.tables.as_dict()} if loss.tables is not None else {}),
         },
         "warnings": list(warnings),
     }
+
+
+def _lasting(facts: Any) -> Any:
+    """Return facts without those that differ from run to run: times, and logs of searches."""
+    if isinstance(facts, dict):
+        return {key: _lasting(fact) for key, fact in facts.items() if key != "log" and not key.startswith("seconds")}
+    return [_lasting(fact) for fact in facts] if isinstance(facts, list) else facts

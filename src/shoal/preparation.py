@@ -8,6 +8,7 @@ that have the same holes, according to the policy that the user chose.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -41,6 +42,8 @@ class Prepared:
         Values of the columns whose holes were imputed, or in which values were suppressed.
     imputed, suppressed
         How many cells of which column.
+    standing
+        For each record the record that stands for it, where the method chose representatives too.
     """
 
     table: Table
@@ -51,19 +54,25 @@ class Prepared:
     changed: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     imputed: dict[str, int] = field(default_factory=dict)
     suppressed: dict[str, int] = field(default_factory=dict)
+    standing: NDArray[np.int64] | None = None
 
     def values(self, codec: Codec) -> NDArray[np.float64]:
         """Return the values of a column as the codec sees them, holes filled as the policy says."""
         name = codec.column.name
         return self.changed[name] if name in self.changed else codec.values(self.table.column(name))
 
-    def points(self) -> NDArray[np.float64]:
+    def points(self, dtype: type[np.generic] = np.float64) -> NDArray[Any]:
         """Return the matrix of points."""
-        return encode(self.codecs, self.table, self.changed)
+        return encode(self.codecs, self.table, self.changed, dtype)
 
     def codes(self) -> NDArray[np.int32]:
-        """Return the categories of all quasi-identifiers as codes, for methods that work on categories."""
-        return np.column_stack([self.values(codec).astype(np.int32) for codec in self.codecs])
+        """Return the categories of all quasi-identifiers as codes, for methods that work on categories.
+
+        A hole that stays one (records with the same holes are grouped) counts as a category of its own.
+        """
+        values = [self.values(codec) for codec in self.codecs]
+        known = [np.where(np.isnan(column), np.nanmax(column, initial=-1.0) + 1.0, column) for column in values]
+        return np.column_stack([column.astype(np.int32) for column in known])
 
 
 def prepare(table: Table, schema: Schema, k: int) -> Prepared:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ParameterError
 from shoal.grouping import Grouping
 from shoal.measures.loss import Loss
 from shoal.privacy.k_anonymity import Classes, verify_k
-from shoal.schema import Schema
+from shoal.schema import Role, Schema
 from shoal.tables import Table, check_output, write_files
 from shoal.tables.files import write_plainly, write_text
+
+if TYPE_CHECKING:
+    from shoal.limiting import Limits
+    from shoal.measures.risk import Risk
+    from shoal.measures.utility import Utility
+    from shoal.privacy.assessment import Assessment
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,10 @@ class Release:
         What was done, as a dictionary that holds no values of records.
     warnings
         What a person should know before handing the table out.
+    original
+        What was protected, for measuring risk and utility; internal, and left out when a release is pickled.
+    limits, assessment
+        The limits beyond k that were asked for, and the recount of all privacy models on the finished table.
 
     Examples
     --------
@@ -56,6 +67,38 @@ class Release:
     loss: Loss
     manifest: dict[str, Any]
     warnings: tuple[str, ...]
+    original: Table | None = field(default=None, repr=False, compare=False)
+    limits: Limits | None = field(default=None, repr=False, compare=False)
+    assessment: Assessment | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "original": None, "limits": None}
+
+    @cached_property
+    def risk(self) -> Risk:
+        """The risk that is left, measured when first asked for; see :func:`shoal.risk`."""
+        from shoal.measures.risk import risk
+
+        return risk(
+            self._original(), self.table, quasi=self.schema.protected,
+            confidential=self.schema.named(Role.CONFIDENTIAL), schema=self.schema,
+        )  # fmt: skip
+
+    @cached_property
+    def utility(self) -> Utility:
+        """How useful the quasi-identifiers and confidential columns still are; see :func:`shoal.utility`."""
+        from shoal.measures.utility import utility
+
+        names = [*self.schema.protected, *self.schema.named(Role.CONFIDENTIAL)]
+        return utility(self._original(), self.table, columns=names, schema=self.schema)
+
+    def _original(self) -> Table:
+        if self.original is None:
+            raise ParameterError(
+                "this release no longer knows its original; measure it with shoal.risk(original, release.data, ...) "
+                "or shoal.utility(original, release.data)"
+            )
+        return self.original
 
     @property
     def data(self) -> Any:
@@ -97,6 +140,8 @@ class Release:
             writers[Path(report)] = self._write_report
         writers[path] = lambda place: write_plainly(self.table, place, target=path)  # the table appears last
         verify_k(self.table, self.schema.protected, int(self.manifest["k"]["asked"]))
+        if self.limits is not None:
+            self.limits.recount(self.table, self.schema)
         write_files(writers)
         return [path, *(place for place in writers if place != path)]
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from shoal.errors import ParameterError, SchemaError, UnknownColumn, suggestion
 
@@ -56,13 +56,19 @@ class Recode(StrEnum):
     MIDRANGE = "midrange"
     MIN = "min"
     MAX = "max"
+    SET = "set"
+    HIERARCHY = "hierarchy"
+    SUPPRESS = "suppress"
+    TABLES = "tables"
 
 
+_GENERAL = {Recode.SET, Recode.HIERARCHY, Recode.SUPPRESS}
 DEFAULT_RECODE = {Kind.NUMERIC: Recode.MEAN, Kind.ORDINAL: Recode.MEDIAN, Kind.NOMINAL: Recode.MODE}
 ALLOWED_RECODES = {
-    Kind.NUMERIC: set(Recode),
-    Kind.ORDINAL: {Recode.MEDIAN, Recode.MODE, Recode.MEDOID, Recode.RANGE, Recode.MIN, Recode.MAX},
-    Kind.NOMINAL: {Recode.MODE, Recode.MEDOID},
+    Kind.NUMERIC: set(Recode) - {Recode.TABLES},
+    Kind.ORDINAL: {Recode.MEDIAN, Recode.MODE, Recode.MEDOID, Recode.RANGE, Recode.MIN, Recode.MAX, *_GENERAL}
+    | {Recode.TABLES},
+    Kind.NOMINAL: {Recode.MODE, Recode.MEDOID, Recode.TABLES, *_GENERAL},
 }
 
 
@@ -84,6 +90,9 @@ class Column:
         What replaces the values of a group; by default mean, median or mode for numeric, ordinal or nominal.
     missing
         What happens to holes, if not as in the rest of the table.
+    hierarchy
+        A :class:`shoal.Hierarchy`, the path of a hierarchy file, nested mappings, or how to build one from the values;
+        a quasi-identifier that has one is generalised by it unless ``recode`` says otherwise.
     why
         Why role and kind were chosen, for a person to read.
     """
@@ -96,6 +105,7 @@ class Column:
     recode: Recode | None = None
     missing: Missing | None = None
     why: str = ""
+    hierarchy: Any = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and self.weight >= 0):
@@ -109,7 +119,8 @@ class Column:
     @property
     def representative(self) -> Recode:
         """What replaces the values of a group."""
-        return self.recode or DEFAULT_RECODE[self.kind]
+        given = Recode.HIERARCHY if self.hierarchy is not None else DEFAULT_RECODE[self.kind]
+        return self.recode or given
 
 
 @dataclass(frozen=True)
@@ -176,6 +187,7 @@ class Schema:
         within: Sequence[str] | None = None,
         sampling_weight: str | None = None,
         missing: str | None = None,
+        hierarchies: Mapping[str, Any] | None = None,
     ) -> Schema:
         """Return a schema in which the given choices replace the present ones.
 
@@ -212,6 +224,9 @@ class Schema:
             self._known(name)
             columns[name] = replace(columns[name], weight=float(weight))
         columns = _with_recode(columns, recode)
+        for name, hierarchy in (hierarchies or {}).items():
+            self._known(name)
+            columns[name] = replace(columns[name], hierarchy=hierarchy)
         return Schema(
             columns=tuple(columns.values()),
             within=self.within if within is None else tuple(names_list(within)),

@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from shoal.errors import SchemaError, UnknownColumn, suggestion
 from shoal.schema import Column, Kind, Missing, Recode, Role, Schema, choice
 
 _TOP = {"within", "sampling_weight", "missing", "columns"}
-_COLUMN = {"role", "kind", "weight", "order", "recode", "missing"}
+_COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy"}
 
 _HEADER = """\
 # What each column is. Read it, correct it, then: shoal protect {source} -k 5 --schema THIS_FILE -o safe.csv
 #
 # role: identifier (dropped) | quasi (what an outsider may know: replaced) | confidential (must stay secret) | other
 # kind: numeric | ordinal (give its order) | nominal
-# Optional: weight = 2.0   order = ["low", "high"]   recode = "median"   missing = "impute"
+# Optional: weight = 2.0   order = ["low", "high"]   recode = "median"   missing = "impute"   hierarchy = "jobs.csv"
 
 missing = "{missing}"        # refuse | own-group | impute | as-value
 within = [{within}]              # strata: no group crosses them
@@ -59,6 +60,8 @@ def _format_column(column: Column) -> str:
         lines.append(f'recode = "{column.recode}"')
     if column.missing is not None:
         lines.append(f'missing = "{column.missing}"')
+    if isinstance(column.hierarchy, str | Path | Mapping):
+        lines.append(f"hierarchy = {_inline(column.hierarchy)}")
     return "\n".join(lines) + "\n"
 
 
@@ -118,7 +121,27 @@ def _parse_column(column: Column, entry: Any) -> Column:
         recode=choice(Recode, entry["recode"], "recode") if "recode" in entry else None,
         missing=choice(Missing, entry["missing"], "missing") if "missing" in entry else None,
         why="schema file",
+        hierarchy=_parse_hierarchy(column.name, entry.get("hierarchy")),
     )
+
+
+def _parse_hierarchy(name: str, entry: Any) -> Any:
+    """Return the path of a hierarchy file, the way to build a tree, or the tree itself."""
+    if entry is None or isinstance(entry, str | Mapping):
+        return entry
+    raise SchemaError(
+        f'column "{name}": hierarchy must be a file, such as "jobs.csv", or a tree, such as '
+        '{craft = ["baker", "painter"]}'
+    )
+
+
+def _inline(value: Any) -> str:
+    """Return texts, lists and mappings as they stand on one line of a TOML file."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(str(name))} = {_inline(below)}" for name, below in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    return _text(str(value))
 
 
 def _only_known(found: Mapping[str, Any], known: set[str], where: str) -> None:

@@ -1,9 +1,17 @@
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shoal
 from shoal.errors import DataError, ParameterError
 from shoal.grouping import Grouping
+from shoal.methods import auto, planning
+from shoal.methods.kernels.groups import total_cost
+from shoal.methods.partition import schedule
 from shoal.methods.planning import (
     LADDER,
     Calibration,
@@ -14,7 +22,7 @@ from shoal.methods.planning import (
     seconds_for,
     seconds_of,
 )
-from shoal.methods.registry import get_method
+from shoal.methods.registry import all_methods, get_method
 
 SIZES = st.integers(10, 100_000_000)
 
@@ -115,3 +123,98 @@ def test_memory_stays_below_three_tables():
 
 def test_float32_needs_less():
     assert memory_for(10**7, 10, 5, bytes_per_number=4) < memory_for(10**7, 10, 5)
+
+
+def test_a_budget_is_handed_on_and_more_passes_are_allowed():
+    found = plan(1_000_000, 10, 5, budget="60s")
+    assert found.options["seconds"] == 60.0
+    assert found.options["passes"] == 10
+    assert "more passes while there is time" in found.why
+    assert "seconds" not in plan(1_000_000, 10, 5).options
+
+
+def test_the_budget_of_auto_counts_from_its_beginning(rng, monkeypatch):
+    moments = iter([0.0, *[4.0] * 1_000_000])  # measuring takes four seconds
+    monkeypatch.setattr(schedule, "now", lambda: next(moments))
+    facts = {}
+    Grouping(get_method("auto").run(rng.normal(size=(2000, 3)), 5, budget=8, facts=facts), 5)
+    assert "fits into 4 s" in facts["why"]
+
+
+def test_a_budget_far_above_the_need_is_spent_on_better_groups(rng, monkeypatch):
+    monkeypatch.setattr(auto, "LEAST", 0.5)
+    facts = {}
+    points = rng.normal(size=(300, 3))
+    Grouping(get_method("auto").run(points, 3, budget=3.0, facts=facts), 3)
+    assert facts["chosen"] == "set-partition"
+    assert facts["gap"] >= 0.0
+
+
+def test_a_table_that_is_present_needs_less_free_memory():
+    with pytest.raises(DataError, match="storage=float32"):
+        check_memory(10**7, 10, 5, available=10**9)
+    check_memory(10**7, 10, 5, available=10**9, present=True)
+    with pytest.raises(DataError, match="attributes, or a larger machine"):
+        check_memory(10**8, 10, 5, available=10**9, bytes_per_number=4)
+
+
+def test_protect_and_group_refuse_what_does_not_fit(monkeypatch):
+    people = pl.DataFrame({"a": range(1000), "b": range(1000)})
+    monkeypatch.setattr(planning, "free_memory", lambda: 20_000)
+    for run in (
+        lambda: shoal.protect(people, 5, quasi=["a", "b"], method="mona-plus"),
+        lambda: shoal.group(people.to_numpy(), 5),
+    ):
+        with pytest.raises(DataError, match=r"need about .* GB of memory, .* records would fit"):
+            run()
+
+
+@pytest.mark.parametrize("method", [name for name, found in all_methods().items() if found.float32])
+def test_float32_tables_are_grouped_as_they_are(method, rng):
+    points = rng.normal(size=(1500, 3)).astype(np.float32)
+    seen = []
+    found = get_method(method)
+
+    def spy(points, k, *, progress):
+        seen.append(points.dtype)
+        return found.function(points, k, progress=progress)
+
+    spied = replace(found, function=spy)
+    Grouping(spied.run(points, 5, storage="float32"), 5)
+    Grouping(spied.run(points, 5), 5)
+    assert seen == [np.float32, np.float64]
+    with pytest.raises(ParameterError, match='storage="float16" is not possible'):
+        found.run(points, 5, storage="float16")
+
+
+def test_float32_loses_what_float64_loses(rng):
+    points = rng.normal(size=(4000, 4)) * [1, 10, 100, 1000] + 50
+    standard = (points - points.mean(axis=0)) / points.std(axis=0)
+    costs = [total_cost(standard, shoal.group(points, 5, storage=kind)) for kind in ("float64", "float32")]
+    assert costs[0] == pytest.approx(costs[1], rel=0.01)
+    people = pl.DataFrame({name: points[:, j] for j, name in enumerate("abcd")})
+    release = shoal.protect(people, 5, quasi=list("abcd"), method="mona-plus", options={"storage": "float32"})
+    assert release.loss.information == pytest.approx(costs[1] / standard.size, rel=0.01)
+    medoid = shoal.protect(
+        people, 5, quasi=list("abcd"), method="mona", options={"storage": "float32"}, recode="medoid"
+    )
+    assert medoid.k >= 5
+
+
+def test_other_methods_have_no_such_option(rng):
+    with pytest.raises(ParameterError, match='method "mdav" has no option "storage"'):
+        shoal.group(rng.normal(size=(20, 2)), 3, method="mdav", storage="float32")
+
+
+def test_strata_share_the_budget(rng, monkeypatch):
+    given = []
+
+    def spy(*sizes, budget=None, **rest):
+        given.extend([] if budget is None else [budget])
+        return plan(*sizes, budget=budget, **rest)
+
+    monkeypatch.setattr(auto, "plan", spy)
+    monkeypatch.setattr(schedule, "now", lambda: 0.0)
+    people = pl.DataFrame({"a": rng.normal(size=400), "b": rng.normal(size=400), "s": [1] * 100 + [2] * 300})
+    shoal.protect(people, 5, quasi=["a", "b"], within=["s"], options={"budget": "4s"})
+    assert given == [1.0, 3.0]

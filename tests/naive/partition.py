@@ -85,3 +85,44 @@ def spectrum(points):
     values = np.zeros(points.shape[1])
     values[: singular.size] = singular**2 / len(points)
     return values, rows.T
+
+
+def category_parts(codes, k, strict):
+    """Mondrian on categories, read literally: lists of records, dictionaries of counts."""
+
+    def ranked(records, j):
+        counts = {}
+        for record in records:
+            counts[codes[record, j]] = counts.get(codes[record, j], 0) + 1
+        return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+    def sides(records, j):
+        low, high, size = set(), set(), [0, 0]
+        for category, count in ranked(records, j):
+            side = 1 if size[1] < size[0] else 0
+            (high if side else low).add(category)
+            size[side] += count
+        return low
+
+    def cut(records):
+        if len(records) < 2 * k:
+            return [records]
+        gini = [len(records) ** 2 - sum(count**2 for _, count in ranked(records, j)) for j in range(codes.shape[1])]
+        by_gini = sorted(range(codes.shape[1]), key=lambda j: (-gini[j], j))
+        for j in by_gini:
+            chosen = sides(records, j)
+            low = [record for record in records if codes[record, j] in chosen]
+            high = [record for record in records if codes[record, j] not in chosen]
+            if gini[j] > 0 and min(len(low), len(high)) >= k:
+                return cut(low) + cut(high)
+        if strict:
+            return [records]
+        place = [{category: i for i, (category, _) in enumerate(ranked(records, j))} for j in range(codes.shape[1])]
+        least_first = sorted(range(codes.shape[1]), key=lambda j: (gini[j], j))
+        ordered = sorted(records, key=lambda record: [place[j][codes[record, j]] for j in least_first[::-1]])
+        half = len(records) // 2
+        cuts = [at for away in range(half - k + 1) for at in (half - away, half + away) if k <= at <= len(records) - k]
+        at = next((at for at in cuts if (codes[ordered[at - 1]] != codes[ordered[at]]).any()), half)
+        return cut(ordered[:at]) + cut(ordered[at:])
+
+    return cut(list(range(len(codes))))

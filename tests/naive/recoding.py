@@ -45,3 +45,30 @@ def medoid(points, labels):
         distances = ((points[members] - points[members].mean(axis=0)) ** 2).sum(axis=1)
         found.append((members, distances))
     return found
+
+
+def closest_common_ancestor(parents, leaves):
+    """The lowest node that is on the way to the root of every leaf."""
+
+    def way(node):
+        found = [node]
+        while parents[node] != node:
+            node = parents[node]
+            found.append(node)
+        return found
+
+    ways = [way(leaf) for leaf in leaves]
+    return next(node for node in ways[0] if all(node in other for other in ways))
+
+
+def leaves_below(parents, n_leaves, node):
+    """How many leaves have the node on their way to the root; 0 for a leaf."""
+    if node < n_leaves:
+        return 0
+    return sum(_passes(parents, leaf, node) for leaf in range(n_leaves))
+
+
+def _passes(parents, leaf, node):
+    while leaf != node and parents[leaf] != leaf:
+        leaf = parents[leaf]
+    return leaf == node

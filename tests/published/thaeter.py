@@ -242,14 +242,6 @@ ONA_RUNS = {
 # Table 6.5: rounds until nothing changes, Census: ona (least, mean, most of 1000 runs), ona-star, ona-star-gamma
 ROUNDS = {2: ("4 5.7 11", 5, 3), 5: ("5 8.9 17", 3, 4), 10: ("7 11.8 30", 6, 7)}
 
-# Table 5.3: mean of 100 IL(column) / IL(row) over all data sets and k
-RATIO = {
-    ("mdav", "mdav-plus"): 99.9,
-    ("mdav", "v-mdav"): 96.2,
-    ("mdav", "mdav-star"): 92.6,
-    ("mdav", "mdav-star-gamma"): 89.8,
-}
-
 
 def points(name):
     """The table of that name, standardised; Adult: age, education-num and hours-per-week."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from shoal.errors import GroupTooSmall, ShoalError
+from shoal.errors import GroupTooSmall, LimitNotReached, ShoalError
 
 
 def main() -> None:
@@ -14,7 +14,7 @@ def main() -> None:
 
     try:
         app()
-    except GroupTooSmall as problem:
+    except (GroupTooSmall, LimitNotReached) as problem:
         _say(problem)
         sys.exit(1)
     except ShoalError as problem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from shoal.cli import demo, methods, protect, schema, verify
+from shoal.cli import assess, compare, demo, dp, evaluate, methods, protect, schema, verify
 
 app = typer.Typer(
     name="shoal",
@@ -17,6 +17,10 @@ app = typer.Typer(
 )
 app.command("protect")(protect.protect_command)
 app.command("verify")(verify.verify_command)
+app.command("assess")(assess.assess_command)
+app.command("evaluate")(evaluate.evaluate_command)
+app.command("compare")(compare.compare_command)
+app.command("dp")(dp.dp_command)
 app.command("schema")(schema.schema_command)
 app.command("methods")(methods.methods_command)
 app.command("demo")(demo.demo_command)

@@ -86,6 +86,18 @@ def draw_release(release: Release, paths: list[Path]) -> None:
         ),
         ("information loss", f"{100 * release.loss.information:.2f} %"),
     ]
+    if release.loss.gap is not None:
+        rows.append(("proven", f"at most {100 * release.loss.gap:.2g} % above the best possible grouping"))
+    tables = release.loss.tables
+    if tables is not None:
+        single = tables.dimensions.get(1)
+        rows.append(("frequency tables", f"chi-square {tables.chi_square:,.1f}, cells vanished {tables.vanished:,}"))
+        if single is not None:
+            one_way = f"{single.max_absolute:,.0f} in one-way tables"
+            rows.append(("largest cell error", f"{tables.max_absolute:,.0f} ({one_way})"))
+    for name, reached in manifest.get("limits", {}).items():
+        if isinstance(reached, dict) and "asked" in reached:
+            rows.append((f"{name} asked / reached", f"{reached['asked']:g} / {reached['reached']:.4g}"))
     for name, value in rows:
         summary.add_row(name, value)
     out.print(summary)

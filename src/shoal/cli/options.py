@@ -27,6 +27,13 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 Threads = Annotated[
     int | None, typer.Option(min=1, help="Number of threads; all cores if not given. Never changes the result.")
 ]
+L = Annotated[float | None, typer.Option("--l", help="l-diversity: so many values in every group of records.")]
+LKind = Annotated[str | None, typer.Option(help="The form of l-diversity: distinct (default), entropy or recursive.")]
+C = Annotated[float | None, typer.Option("--c", help="The c of recursive (c, l)-diversity.")]
+P = Annotated[int | None, typer.Option("--p", help="p-sensitivity: so many different values of every column.")]
+Alpha = Annotated[float | None, typer.Option(help="(alpha, k)-anonymity: the largest share of one value in a group.")]
+T = Annotated[float | None, typer.Option("--t", help="t-closeness: the largest distance of a group to the table.")]
+Beta = Annotated[float | None, typer.Option(help="beta-likeness: the largest gain in frequency of a value.")]
 
 
 def split_names(texts: Sequence[str] | None) -> list[str] | None:

@@ -55,11 +55,30 @@ def protect_command(
         list[str] | None,
         typer.Option(
             metavar="[NAME=]R",
-            help="What replaces values: mean, median, mode, medoid, range, midrange, min or max; for all or NAME=R.",
+            help="What replaces values: mean, median, mode, medoid, range, midrange, min, max, set, hierarchy, "
+            "suppress or tables (a record that keeps frequency tables right); for all or NAME=R.",
         ),
     ] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="Generalise a column by a tree: a file with a row per value and its ancestors, or auto, flat, "
+            "prefixes, intervals, order, calendar. May be repeated.",
+        ),
+    ] = None,
+    globally: Annotated[
+        bool, typer.Option("--globally", help="Equal records stay in one group: equal values become the same.")
+    ] = False,
     float_means: Annotated[bool, typer.Option("--float-means", help="Let integer columns become fractional.")] = False,
     max_size: Annotated[int | None, typer.Option(help="Refuse a result with a larger group.")] = None,
+    l: shared.L = None,
+    l_kind: shared.LKind = None,
+    c: shared.C = None,
+    p: shared.P = None,
+    alpha: shared.Alpha = None,
+    t: shared.T = None,
+    beta: shared.Beta = None,
     seed: Annotated[int, typer.Option(help="For methods that draw random numbers.")] = 0,
     manifest: Annotated[
         Path | None, typer.Option(help="Where the manifest goes; beside the output if not given.")
@@ -111,8 +130,17 @@ def protect_command(
             sampling_weight=sampling_weight,
             missing=missing,
             recode=single[0] if single else shared.split_pairs(recode, "--recode") or None,
+            hierarchies=shared.split_pairs(hierarchy, "--hierarchy") or None,
+            globally=globally,
             keep_integers=not float_means,
             max_size=max_size,
+            l=l,
+            l_kind=l_kind or "distinct",
+            c=c,
+            p=p,
+            alpha=alpha,
+            t=t,
+            beta=beta,
             seed=seed,
             options=_method_options(chosen, option, effort=effort, budget=budget),
             read_options=shared.read_options(delimiter, encoding, decimal, na),

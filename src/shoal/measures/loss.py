@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.grouping import Grouping
+from shoal.measures.frequency_tables import FrequencyErrors
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,15 @@ class ColumnLoss:
         number of changed cells.
     sst
         The same if the whole column were replaced by one value.
+    ncp, height
+        For generalised columns the mean over cells of the penalties NCP and Total-IL (Thaeter 2021, section 3.2): the
+        share of the domain, or of the height of the tree, that a value was widened to.
     """
 
     sse: float
     sst: float
+    ncp: float | None = None
+    height: float | None = None
 
     @property
     def information(self) -> float:
@@ -50,11 +56,20 @@ class Loss:
         C_DM: the sum of squared group sizes; the best is n k.
     average_size
         C_AVG: the average group size divided by k; the best is 1.
+    tables
+        For tables of categories: the errors in frequency tables.
+    bound, gap
+        Where the method proved it: no grouping costs less than ``bound``, and this one costs at most the share ``gap``
+        more. The cost is what the method minimises: the squared error to the means of the groups (standardised,
+        weighted columns), or for categories the cells that differ within the groups.
     """
 
     columns: Mapping[str, ColumnLoss]
     discernibility: int
     average_size: float
+    tables: FrequencyErrors | None = None
+    bound: float | None = None
+    gap: float | None = None
 
     @property
     def sse(self) -> float:

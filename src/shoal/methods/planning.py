@@ -3,7 +3,8 @@
 The trade-off between time and loss that Thaeter & Reischuk 2021 (section 5) make with ρ: blocks of n^ρ records cost
 O(n^(1+ρ) d). Here a ladder of methods, each rung slower and better than the one below, is priced by a model of four
 measured speeds, and the best rung that fits is taken. Planning costs nothing; measuring the speeds takes under a second
-once the loops are compiled.
+once the loops are compiled. A budget is kept even where the model is wrong: the run itself watches the clock (see
+``partition.schedule``).
 """
 
 from __future__ import annotations
@@ -99,6 +100,7 @@ PASS_GROWTH = 0.17
 PLUS_SHARE = 0.7  # the time of mdav-plus over that of mdav-star
 SHARING = 0.85  # what a further core adds
 MEASURED_ON = 2_000
+PATIENCE = 10  # the most passes where a budget is left over
 
 
 def plan(
@@ -119,7 +121,8 @@ def plan(
     effort
         ``fast``, ``balanced`` or ``best``: a rung of the ladder; small tables get a better one that is still quick.
     budget
-        Seconds to spend, or a text such as ``60s``, ``5m`` or ``2h``; then the best method that fits is taken.
+        Seconds to spend, or a text such as ``60s``, ``5m`` or ``2h``; then the best method that fits is taken, and
+        refines as long as there is time.
     calibration
         The speed of the machine; None: that of an ordinary one.
 
@@ -150,6 +153,7 @@ def plan(
         fitting = [i for i in range(len(LADDER)) if prices[i] <= limit]
         chosen = max(fitting, default=0)
         reason = f"the best that fits into {_spoken(limit)}" if fitting else f"nothing fits into {_spoken(limit)}"
+        return _as_plan(LADDER[chosen], n, k, prices[chosen], reason, limit)
     return _as_plan(LADDER[chosen], n, k, prices[chosen], reason)
 
 
@@ -234,21 +238,21 @@ def calibrate(points: NDArray[np.float64] | None = None, k: int = 5, *, seed: in
 
 
 def _measure(sample: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """Return the seconds of this thread to cut the records once, to group, refine once and swap them."""
+    """Return the seconds that a user waits to cut the records once, to group, refine once and swap them."""
     from shoal.methods.distance.mdav_star import mdav_star
     from shoal.methods.partition.blocks import cut_into_blocks
     from shoal.methods.partition.repair import swap
     from shoal.methods.refine import refine
 
-    clock = [time.thread_time()]
+    clock = [time.perf_counter()]
     cut_into_blocks(sample, max(2, len(sample) // 16))
-    clock.append(time.thread_time())
+    clock.append(time.perf_counter())
     labels = mdav_star(sample, k)
-    clock.append(time.thread_time())
+    clock.append(time.perf_counter())
     labels = refine(sample, labels, k, max_rounds=2)
-    clock.append(time.thread_time())
+    clock.append(time.perf_counter())
     swap(sample, labels, k)
-    clock.append(time.thread_time())
+    clock.append(time.perf_counter())
     return np.maximum(np.diff(clock), 1e-6) / np.array([4.0, 1.0, 2.0, 1.0])
 
 
@@ -264,7 +268,9 @@ def memory_for(n: int, d: int, k: int, *, bytes_per_number: int = 8) -> int:
     return table + 8 * n * d // max(k, 2) + 72 * n
 
 
-def check_memory(n: int, d: int, k: int, *, available: int | None = None, bytes_per_number: int = 8) -> None:
+def check_memory(
+    n: int, d: int, k: int, *, available: int | None = None, bytes_per_number: int = 8, present: bool = False
+) -> None:
     """Refuse a table that does not fit into memory, and say what would fit.
 
     Parameters
@@ -275,6 +281,8 @@ def check_memory(n: int, d: int, k: int, *, available: int | None = None, bytes_
         Bytes there are; None: what the machine says is free.
     bytes_per_number
         8 for float64, 4 for float32.
+    present
+        Whether the table is in memory already, so that only what is needed beside it must be free.
 
     Examples
     --------
@@ -283,17 +291,20 @@ def check_memory(n: int, d: int, k: int, *, available: int | None = None, bytes_
     Traceback (most recent call last):
         ...
     shoal.errors.DataError: 1,000,000,000 records of 10 attributes need about 168 GB of memory, 16 GB are free; \
-about 95,000,000 records would fit: take fewer records or attributes, or a larger machine
+about 95,000,000 records would fit: take fewer records or attributes, storage=float32, or a larger machine
     """
     free = free_memory() if available is None else available
     needed = memory_for(n, d, k, bytes_per_number=bytes_per_number)
+    if free is not None and present:
+        free += n * d * bytes_per_number
     if free is not None and needed > free:
         fitting = int(free / needed * n)
         fitting -= fitting % 10 ** max(0, len(str(fitting)) - 2)
         raise DataError(
             f"{n:,} records of {d} attributes need about {needed / 1e9:.3g} GB of memory, "
             f"{free / 1e9:.3g} GB are free; "
-            f"about {fitting:,} records would fit: take fewer records or attributes, or a larger machine"
+            f"about {fitting:,} records would fit: take fewer records or attributes, "
+            f"{'storage=float32, ' if bytes_per_number > 4 else ''}or a larger machine"
         )
 
 
@@ -312,7 +323,7 @@ def free_memory() -> int | None:
         return None
 
 
-def _as_plan(rung: Rung, n: int, k: int, seconds: float, reason: str) -> Plan:
+def _as_plan(rung: Rung, n: int, k: int, seconds: float, reason: str, limit: float | None = None) -> Plan:
     if not rung.passes:
         why = f"{reason}: plain cuts into groups (mondrian-v), about {_spoken(seconds)}"
         return Plan("mondrian-v", {"whole": "2k-1"}, seconds, why)
@@ -320,8 +331,11 @@ def _as_plan(rung: Rung, n: int, k: int, seconds: float, reason: str) -> Plan:
     rho = math.log(block) / math.log(n) if n > 1 else 1.0
     pieces = "the whole table at once" if block >= n else f"blocks of {block:,} records (n^{rho:.2f})"
     turns = "one pass" if rung.passes == 1 else f"{rung.passes} passes"
+    options: dict[str, Any] = {"block": rung.block, "passes": rung.passes, "rounds": rung.rounds, "leaf": rung.leaf}
     why = f"{reason}: {pieces}, then {turns} of refinement across the cuts (mona-plus), about {_spoken(seconds)}"
-    options = {"block": rung.block, "passes": rung.passes, "rounds": rung.rounds, "leaf": rung.leaf}
+    if limit is not None:
+        options |= {"passes": max(rung.passes, PATIENCE), "seconds": limit}
+        why += f"; more passes while there is time, at most {PATIENCE}" if rung.passes < PATIENCE else ""
     return Plan("mona-plus", options, seconds, why)
 
 

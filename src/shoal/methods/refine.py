@@ -3,7 +3,8 @@
 Thaeter 2021, Algorithms 15 to 17 (section 6.4); Thaeter & Reischuk 2021, Algorithm 3. A round dissolves groups of k
 where their records fit better elsewhere, then passes records of larger groups on; groups of 2k are split. Cost O((n² +
 n k²) d) per round at worst; bounds and a tree over the centroids make it far less. Use it after any method, it costs
-little.
+little. With all moves, which is not in the papers, neighbouring groups also exchange records (see
+``shoal.methods.partition.swapping``), and the rounds begin again until nothing pays any more.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from shoal.grouping import Grouping
 from shoal.methods.distance.mdav_plus import mdav_plus
 from shoal.methods.kernels import plain, plain_rounds
 from shoal.methods.kernels.closest import index_groups, overdue
-from shoal.methods.kernels.groups import spread
+from shoal.methods.kernels.groups import spread, total_cost
 from shoal.methods.kernels.growth import Rule
 from shoal.methods.kernels.halve import halve
 from shoal.methods.kernels.trade import (
@@ -37,6 +38,7 @@ from shoal.methods.kernels.trade import (
 from shoal.progress import SILENT, Progress
 
 Place = Literal["end", "origin"]
+Moves = Literal["ona-star", "all"]
 SMALL = 1e-10
 
 
@@ -48,6 +50,7 @@ def refine(
     max_rounds: int = 30,
     place: Place = "end",
     closest: Literal["cost", "centroid"] = "cost",
+    moves: Moves = "ona-star",
     progress: Progress = SILENT,
     facts: dict[str, Any] | None = None,
 ) -> NDArray[np.int64]:
@@ -68,11 +71,13 @@ def refine(
         ``origin``.
     closest
         Which group a split by MDAV* regards as closest to a record, as for ``mdav-star``.
+    moves
+        ``ona-star``: those of the paper; ``all``: groups also exchange records with their five nearest groups.
     progress
         Hears which round it is.
     facts
         Receives ``rounds`` (those that changed something) and how many groups were dissolved, records passed on and
-        groups split.
+        groups split; with all moves also how many exchanges there were.
 
     Returns
     -------
@@ -89,6 +94,8 @@ def refine(
     points = np.ascontiguousarray(points, np.float64)
     if max_rounds < 0:
         raise ParameterError(f"max_rounds={max_rounds} is not possible; choose 0 or more")
+    if moves == "all":
+        return _with_exchanges(points, labels, k, max_rounds, place, closest, progress, facts)
     Grouping(labels, k)  # refuses groups below k
     labels = split_large(points, in_order(np.asarray(labels)), k)
     if len(points) <= plain.FEW and place == "end":
@@ -139,6 +146,43 @@ def _refine_plainly(
     for number, slot in enumerate(plain_rounds.in_order_of_visits(slots)):
         refined[slots.members[slot, : slots.sizes[slot]]] = number
     return refined
+
+
+def _with_exchanges(
+    points: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    k: int,
+    max_rounds: int,
+    place: Place,
+    closest: Literal["cost", "centroid"],
+    progress: Progress,
+    facts: dict[str, Any] | None,
+) -> NDArray[np.int64]:
+    """Refine and exchange in turn until neither changes anything; every single change lowers the cost."""
+    from shoal.methods.partition.repair import swap  # which itself refines
+
+    total: dict[str, Any] = {}
+    exchanges = 0
+    while True:
+        found: dict[str, Any] = {}
+        labels = refine(
+            points, labels, k, max_rounds=max_rounds, place=place, closest=closest, progress=progress, facts=found
+        )
+        total = {name: total.get(name, 0) + count for name, count in found.items()}
+        if total["rounds"] >= max_rounds:
+            break
+        before = labels.copy()
+        swapped = swap(points, labels, k)
+        if not swapped:
+            break
+        if not total_cost(points, labels) < total_cost(points, before):  # gains that are rounding errors
+            labels = before
+            break
+        exchanges += swapped
+    if facts is not None:
+        facts |= total
+        facts["exchanges"] = exchanges
+    return labels
 
 
 def in_order(labels: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -23,6 +23,7 @@ from shoal.progress import SILENT, Progress
 
 F = TypeVar("F", bound=Callable[..., NDArray[np.int64]])
 DataKind = Literal["points", "values", "codes"]
+Storage = Literal["float64", "float32"]
 
 _methods: dict[str, Method] = {}
 _NOT_OPTIONS = {"progress", "facts"}
@@ -89,6 +90,11 @@ class Method:
         When to use it.
     max_size
         The largest group for a given k, if there is a promise.
+    float32
+        Whether it reads tables of float32 as they are (and computes in float64); it then has an option ``storage``.
+    represents
+        Whether the method chooses representatives too: its labels are then the numbers of the records that stand for
+        the groups.
     """
 
     name: str
@@ -100,16 +106,19 @@ class Method:
     reference: str
     when: str
     max_size: Callable[[int], int] | None
+    float32: bool = False
+    represents: bool = False
 
     @cached_property
     def options(self) -> dict[str, Option]:
         """The keywords of the function, except those that every method has."""
         hints = get_type_hints(self.function)
-        return {
+        found = {
             parameter.name: Option(parameter.name, hints.get(parameter.name, Any), parameter.default)
             for parameter in inspect.signature(self.function).parameters.values()
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.name not in _NOT_OPTIONS
         }
+        return found | ({"storage": Option("storage", Storage, "float64")} if self.float32 else {})
 
     @property
     def seeded(self) -> bool:
@@ -127,18 +136,35 @@ class Method:
     ) -> NDArray[np.int64]:
         """Check the input, run the method, and return its labels.
 
-        ``facts`` is filled with what the method has to tell beyond labels (a parameter it chose, a bound).
+        ``facts`` is filled with what the method has to tell beyond labels (a parameter it chose, a bound). The option
+        ``storage`` of methods for large tables says how the points are kept: ``float64``, or ``float32``, which halves
+        them.
         """
         for name in options:
             if name not in self.options:
                 raise ParameterError(f'method "{self.name}" has no option "{name}"; {suggestion(name, self.options)}')
         if "facts" in inspect.signature(self.function).parameters:
             options["facts"] = facts
-        return self.function(self.prepare(points, k), k, progress=progress, **options)
+        dtype = self.dtype(options.pop("storage", "float64"))
+        return self.function(self.prepare(points, k, dtype), k, progress=progress, **options)
 
-    def prepare(self, points: NDArray[Any], k: int) -> NDArray[Any]:
+    def dtype(self, storage: str = "float64") -> type[np.generic]:
+        """Return the type of number that the method reads.
+
+        Examples
+        --------
+        >>> get_method("mona-plus").dtype("float32")
+        <class 'numpy.float32'>
+        """
+        if storage not in {"float64", "float32"}:
+            raise ParameterError(f'storage="{storage}" is not possible; choose float64 or float32')
+        if self.data == "codes":
+            return np.int32
+        return np.float32 if storage == "float32" else np.float64
+
+    def prepare(self, points: NDArray[Any], k: int, dtype: type[np.generic] | None = None) -> NDArray[Any]:
         """Return the points as the method wants them, or say what is wrong with them."""
-        prepared = np.ascontiguousarray(points, dtype=np.int32 if self.data == "codes" else np.float64)
+        prepared = np.ascontiguousarray(points, dtype=dtype or self.dtype())
         if self.data == "values" and prepared.ndim == 2 and prepared.shape[1] == 1:
             prepared = prepared[:, 0].copy()
         wanted = 1 if self.data == "values" else 2
@@ -181,13 +207,17 @@ def method(
     when: str,
     data: DataKind = "points",
     max_size: Callable[[int], int] | None = None,
+    float32: bool = False,
+    represents: bool = False,
 ) -> Callable[[F], F]:
     """Put a function into the registry under a name, with its facts."""
 
     def register(function: F) -> F:
         if name in _methods:
             raise RuntimeError(f'two methods are called "{name}"')
-        _methods[name] = Method(name, function, title, data, cost, guarantee, reference, when, max_size)
+        _methods[name] = Method(
+            name, function, title, data, cost, guarantee, reference, when, max_size, float32, represents
+        )
         return function
 
     return register

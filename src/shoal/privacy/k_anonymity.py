@@ -66,19 +66,52 @@ def count_classes(table: Table, names: Sequence[str]) -> Classes:
     >>> count_classes(people, ["age"]).k
     1
     """
+    columns = _columns(table, names)
+    order, same = _order(columns)
+    if order is None:
+        return Classes(np.bincount(_labels_without_hashes(columns)))
+    ends = np.append(np.flatnonzero(~same), table.n_rows - 1)
+    return Classes(np.diff(ends, prepend=-1))
+
+
+def class_labels(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
+    """Return the class of each record, 0, 1, ... in no particular order; counted as in :func:`count_classes`.
+
+    Examples
+    --------
+    >>> people = Table.from_native(pl.DataFrame({"age": [34, 34, None, 41, 41]}))
+    >>> np.bincount(class_labels(people, ["age"])).tolist().count(2)
+    2
+    """
+    columns = _columns(table, names)
+    order, same = _order(columns)
+    if order is None:
+        return _labels_without_hashes(columns)
+    labels = np.empty(table.n_rows, np.int64)
+    labels[order] = np.append(0, np.cumsum(~same))
+    return labels
+
+
+def _columns(table: Table, names: Sequence[str]) -> list[Callable[[], pl.Series]]:
     if not names:
         raise SchemaError("no quasi-identifier is named, so there is nothing to count; name at least one column")
     if not table.n_rows:
         raise DataError("the table has no records, so there is nothing to count")
-    columns = [_comparable(table, name) for name in names]
+    return [_comparable(table, name) for name in names]
+
+
+def _order(columns: list[Callable[[], pl.Series]]) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
+    """Return the records in an order with equal ones together, and whether each equals the one after it.
+
+    Records are sorted by a hash and neighbours compared; None where two different records share a hash.
+    """
     order, candidate = _order_by_hash(columns)
     for column in columns:
         ordered = column().gather(order)
         equal = ordered[1:].eq_missing(ordered[:-1]).to_numpy()
         if not equal[candidate].all():
-            return _count_without_hashes(columns)
-    ends = np.append(np.flatnonzero(~candidate), table.n_rows - 1)
-    return Classes(np.diff(ends, prepend=-1))
+            return None, candidate
+    return order, candidate
 
 
 def _comparable(table: Table, name: str) -> Callable[[], pl.Series]:
@@ -110,10 +143,14 @@ def _order_by_hash(columns: list[Callable[[], pl.Series]]) -> tuple[NDArray[np.i
     return order, ordered[1:] == ordered[:-1]
 
 
-def _count_without_hashes(columns: list[Callable[[], pl.Series]]) -> Classes:
-    """Count exactly where two different records share a hash: rare, and slower."""
+def _labels_without_hashes(columns: list[Callable[[], pl.Series]]) -> NDArray[np.int64]:
+    """Return the classes exactly where two different records share a hash: rare, and slower."""
     frame = pl.DataFrame({str(place): column() for place, column in enumerate(columns)})
-    return Classes(frame.group_by(pl.all()).len()["len"].to_numpy().astype(np.int64))
+    members = frame.with_row_index("row").group_by(frame.columns).agg("row")["row"]
+    labels = np.empty(frame.height, np.int64)
+    rows = members.explode().to_numpy()
+    labels[rows] = np.repeat(np.arange(len(members)), members.list.len().to_numpy())
+    return labels
 
 
 def verify_k(table: Table, names: Sequence[str], k: int) -> Classes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -10,12 +11,16 @@ from numpy.typing import NDArray
 
 from shoal.encoding import CategoryCodec, Codec, NumericCodec
 from shoal.grouping import Grouping
+from shoal.hierarchy import Hierarchy
+from shoal.measures.generalisation import extent_penalty
 from shoal.measures.loss import ColumnLoss, mismatch_loss, squared_loss
+from shoal.recoding.generalisation import Generalised, generalise_by_hierarchy, generalise_to_sets, text_series
 from shoal.recoding.means import group_means
 from shoal.recoding.medians import group_medians
 from shoal.recoding.modes import group_modes
 from shoal.recoding.ranges import group_ranges, range_texts
 from shoal.recoding.rounding import round_keeping_sum
+from shoal.recoding.suppression import group_agreement, with_holes
 from shoal.schema import Kind, Recode
 
 
@@ -29,6 +34,7 @@ def recode_column(
     weights: NDArray[np.float64] | None,
     medoids: NDArray[np.int64] | None,
     keep_integers: bool,
+    hierarchy: Hierarchy | None = None,
 ) -> tuple[nw.Series[Any], ColumnLoss]:
     """Return the released column and its loss.
 
@@ -47,17 +53,37 @@ def recode_column(
     weights
         Sampling weights.
     medoids
-        The nearest record to the centroid of each group, where that is the representative.
+        The record that stands for each group, where one record does: the nearest to the centroid, or the one that
+        keeps frequency tables right.
     keep_integers
         Whether integer columns stay integers.
+    hierarchy
+        The tree of the column, where a node of it is the representative.
     """
     recode = codec.column.representative
     if recode == Recode.RANGE:
         lowest, highest = group_ranges(values, grouping)
         representatives = values[lowest] / 2 + values[highest] / 2
         released = _range_series(codec, series, values, grouping)
-        return released, _loss(codec, original, representatives[grouping.labels], weights)
-    if recode == Recode.MEDOID:
+        loss = _loss(codec, original, representatives[grouping.labels], weights)
+        charged = extent_penalty(values, grouping)
+        return released, _with_penalties(loss, charged, charged, grouping, weights)
+    if recode in {Recode.SET, Recode.HIERARCHY}:
+        if recode == Recode.SET:
+            found = generalise_to_sets(codec, series, values, grouping)
+        else:
+            assert hierarchy is not None
+            found = generalise_by_hierarchy(codec, series, values, grouping, hierarchy)
+        loss = _generalised_loss(codec, original, found, grouping, weights)
+        released = text_series(found.texts, grouping, series)
+        return released, _with_penalties(loss, found.ncp, found.height, grouping, weights)
+    if recode == Recode.SUPPRESS:
+        holes = ~group_agreement(values, grouping)
+        kept = np.where(holes[grouping.labels], np.nan, values)
+        released = with_holes(codec.restore(values, series), holes[grouping.labels])
+        charged = holes.astype(np.float64)
+        return released, _with_penalties(_loss(codec, original, kept, weights), charged, charged, grouping, weights)
+    if recode in {Recode.MEDOID, Recode.TABLES}:
         assert medoids is not None
         representatives = values[medoids]
     elif recode in {Recode.MIN, Recode.MAX, Recode.MIDRANGE}:
@@ -96,6 +122,34 @@ def _range_series(
     texts = range_texts(*(codec.restore(values[ends], series).to_list() for ends in (lowest, highest)))
     column = np.array(texts, dtype=object)[grouping.labels]
     return nw.new_series(series.name, column.tolist(), nw.String, backend=series.implementation)
+
+
+def _generalised_loss(
+    codec: Codec,
+    original: NDArray[np.float64],
+    found: Generalised,
+    grouping: Grouping,
+    weights: NDArray[np.float64] | None,
+) -> ColumnLoss:
+    """Return the loss of a reader who takes the mean of what a text stands for, or guesses among its categories."""
+    if isinstance(codec, NumericCodec) or codec.column.kind == Kind.ORDINAL:
+        return _loss(codec, original, found.values[grouping.labels], weights)
+    whole = mismatch_loss(original, original, weights)
+    wrong = np.where(np.isnan(original), 0.0, 1 - 1 / found.options[grouping.labels])
+    return ColumnLoss(float(wrong.sum() if weights is None else wrong @ weights), whole.sst)
+
+
+def _with_penalties(
+    loss: ColumnLoss,
+    ncp: NDArray[np.float64],
+    height: NDArray[np.float64],
+    grouping: Grouping,
+    weights: NDArray[np.float64] | None,
+) -> ColumnLoss:
+    """Return the loss with the mean penalties of its cells."""
+    sizes = grouping.sizes if weights is None else np.bincount(grouping.labels, weights)
+    total = float(sizes.sum())
+    return replace(loss, ncp=float(ncp @ sizes) / total, height=float(height @ sizes) / total)
 
 
 def _loss(

@@ -43,6 +43,11 @@ def _facts(release: Release) -> dict[str, Any]:
         "dropped": release.schema.named(Role.IDENTIFIER),
         "confidential": release.schema.named(Role.CONFIDENTIAL),
         "unchanged": [name for name in release.schema.named(Role.OTHER) if name not in release.schema.within],
+        "limits": {
+            name: limit
+            for name, limit in manifest.get("limits", {}).items()
+            if isinstance(limit, dict) and "asked" in limit
+        },
         "highest_risk": 1 / release.k,
         "average_risk": release.classes.sizes.size / release.grouping.n,
         "size_picture": columns(release.grouping.size_histogram(), "records in a group", "groups"),

@@ -23,6 +23,7 @@ from shoal.methods.refine import refine
 from shoal.progress import SILENT
 
 from naive import distance as naive
+from naive import distance_moves, distance_others
 from strategies import points_and_k
 
 TWINS = {
@@ -43,17 +44,17 @@ TWINS = {
         lambda x, k: mdav_star_gamma(x, k, gamma=1.3, closest="cost"),
         lambda x, k: naive.mdav_star(x, k, 1.3, with_neighbour=True, by_cost=True),
     ),
-    "rank-sum": (rank_sum, naive.rank_sum),
-    "tfrp": (tfrp, naive.tfrp),
-    "spanning-tree": (spanning_tree, naive.spanning_tree),
+    "rank-sum": (rank_sum, distance_others.rank_sum),
+    "tfrp": (tfrp, distance_others.tfrp),
+    "spanning-tree": (spanning_tree, distance_others.spanning_tree),
 }
 SLOW_TWINS = {
     "max-distance": (max_distance, naive.max_distance),
-    "density": (density, naive.density),
-    "ona-star": (ona_star, naive.ona_star),
+    "density": (density, distance_others.density),
+    "ona-star": (ona_star, distance_moves.ona_star),
     "ona-star by centroid": (
         lambda x, k: ona_star(x, k, closest="centroid"),
-        lambda x, k: naive.ona_star(x, k, by_cost=False),
+        lambda x, k: distance_moves.ona_star(x, k, by_cost=False),
     ),
 }
 
@@ -91,7 +92,7 @@ def test_trees_of_many_leaves_change_nothing(name, n, d, k, rng):
 @pytest.mark.parametrize(("n", "d", "k"), [(130, 3, 3), (90, 20, 4)])
 def test_ona_star_with_an_index_of_several_leaves_equals_its_twin(n, d, k, rng):
     points = rng.standard_t(3, size=(n, d)).round(1)
-    assert_same_groups(ona_star(points, k), naive.ona_star(points, k))
+    assert_same_groups(ona_star(points, k), distance_moves.ona_star(points, k))
 
 
 @given(points_and_k(max_n=40), st.integers(0, 2**32))
@@ -99,7 +100,7 @@ def test_ona_star_with_an_index_of_several_leaves_equals_its_twin(n, d, k, rng):
 def test_refining_any_grouping_equals_the_naive_rounds(case, seed):
     points, k = case
     labels = random_start(len(points), k, np.random.default_rng(seed))
-    assert_same_groups(refine(points, labels, k), naive.refine(points, labels, k))
+    assert_same_groups(refine(points, labels, k), distance_moves.refine(points, labels, k))
 
 
 @given(points_and_k(max_n=30, max_d=3), st.integers(0, 2**32))
@@ -112,7 +113,7 @@ def test_a_run_of_ona_equals_the_naive_run(case, seed):
         points = points - points.mean(axis=0)
     labels = random_start(len(points), k, np.random.default_rng(seed))
     found, _ = local_search(points, labels, k, 30, np.array([seed], np.uint64), SILENT)
-    assert_same_groups(found, naive.ona(points, labels, k, seed))
+    assert_same_groups(found, distance_moves.ona(points, labels, k, seed))
 
 
 @pytest.mark.parametrize(("n", "d", "clusters"), [(50, 2, 7), (400, 4, 120), (300, 1, 40)])
@@ -121,7 +122,7 @@ def test_k_means_equals_the_naive_rounds(n, d, clusters, rng):
     chance = np.random.default_rng(5)
     chosen = chance.choice(n, clusters, replace=False)
     found, _ = k_means(points, clusters, np.random.default_rng(5), start="forgy")
-    assert_same_groups(found, naive.k_means(points, points[chosen]))
+    assert_same_groups(found, distance_moves.k_means(points, points[chosen]))
 
 
 @given(points_and_k(max_n=40), st.integers(0, 2**32))
@@ -131,7 +132,7 @@ def test_merging_equals_the_naive_merging(case, seed):
     labels = np.random.default_rng(seed).integers(0, len(points) // 2 + 1, size=len(points))
     labels = np.unique(labels, return_inverse=True)[1]
     if k <= len(points):
-        assert_same_groups(merge(points, labels, k), naive.merge(points, labels, k))
+        assert_same_groups(merge(points, labels, k), distance_moves.merge(points, labels, k))
 
 
 def test_centres_are_drawn_by_squared_distance():

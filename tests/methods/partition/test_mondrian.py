@@ -1,8 +1,10 @@
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shoal
 from shoal.errors import ParameterError
 from shoal.grouping import Grouping, canonical_labels
 from shoal.methods.partition import blocks as module
@@ -134,3 +136,31 @@ def test_input_is_not_changed(rng):
 def test_impossible_options_are_named(options, text, rng):
     with pytest.raises(ParameterError, match=text):
         mondrian_v2d(rng.normal(size=(20, 3)), 2, **options)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_a_release_of_ranges_is_made_of_boxes_that_do_not_overlap(ties, rng):
+    points = rng.integers(-9, 9, size=(300, 3)).astype(float) if ties else rng.normal(size=(300, 3))
+    people = pl.DataFrame({name: points[:, j] for j, name in enumerate("abc")})
+    release = shoal.protect(people, 5, quasi=["a", "b", "c"], method="mondrian", recode="range")
+    assert release.k >= 5
+    texts = [[text if " to " in text else f"{text} to {text}" for text in row] for row in release.data.rows()]
+    ranges = np.array([[[float(end) for end in text.split(" to ")] for text in row] for row in texts])
+    labels = release.grouping.labels
+    boxes = []
+    for g in range(labels.max() + 1):
+        inside = points[labels == g]
+        boxes.append(np.column_stack([inside.min(axis=0), inside.max(axis=0)]))
+        expected = np.broadcast_to(boxes[g], (len(inside), 3, 2))
+        np.testing.assert_allclose(ranges[labels == g], expected, rtol=1e-12)
+    for number, one in enumerate(boxes):
+        for other in boxes[:number]:
+            gaps = np.maximum(one[:, 0] - other[:, 1], other[:, 0] - one[:, 1])
+            assert gaps.max() >= 0 if ties else gaps.max() > 0  # equal values may lie on both sides of a cut
+
+
+def test_mixed_columns_can_be_cut_and_released_as_ranges(rng):
+    people = pl.DataFrame({"age": rng.integers(18, 90, 200), "sex": rng.choice(["f", "m"], 200)})
+    recode = {"age": "range", "sex": "mode"}
+    release = shoal.protect(people, 5, quasi=["age", "sex"], method="mondrian", recode=recode)
+    assert release.k >= 5

@@ -53,6 +53,72 @@ def test_what_the_paper_says_of_energy(rng):
         assert ((points - points @ other @ other.T) ** 2).sum() >= ((points - back) ** 2).sum() - 1e-9  # T10
 
 
+def test_what_follows_for_distances(rng):
+    points = factors(rng, 300)
+    n, d = points.shape
+    assert (points**2).sum() == pytest.approx(n * d)  # T1
+    spectrum = spectrum_of(points)
+    for m in (2, 5):
+        axes = spectrum.vectors[:, :m]
+        np.testing.assert_allclose(axes.T @ axes, np.eye(m), atol=1e-12)  # T3
+        images = compress(points, spectrum, m)
+        inside = images @ axes.T
+        np.testing.assert_allclose(inside @ inside.T, images @ images.T, atol=1e-9)  # T5
+        between = ((images[:, None] - images) ** 2).sum(axis=2)
+        whole = ((points[:, None] - points) ** 2).sum(axis=2)
+        assert (between <= whole + 1e-9).all()  # D5
+        assert whole.mean() == pytest.approx(2 * d)
+        assert between.mean() == pytest.approx(2 * d * (1 - spectrum.energy_loss(m)))
+
+
+def test_what_follows_for_groups(rng):
+    points = factors(rng, 303)
+    labels = pca_mdav(points, 5, components=3)
+    sizes = np.bincount(labels)
+    assert sizes.size == 60  # D7
+    assert sorted(sizes)[-2:] == [5, 8]
+    centroids = np.array([points[labels == g].mean(axis=0) for g in range(60)])
+    spectrum = spectrum_of(points)
+    images = compress(points, spectrum, 3)
+    compressed = np.array([images[labels == g].mean(axis=0) for g in range(60)])
+    np.testing.assert_allclose(compressed, centroids @ spectrum.vectors[:, :3], atol=1e-9)  # D4
+    loss = total_cost(points, labels) / points.size
+    assert loss == pytest.approx(1 - (sizes * (centroids**2).sum(axis=1)).sum() / points.size)  # D6
+    moved = centroids + 0.01 * rng.normal(size=centroids.shape)
+    assert ((points - moved[labels]) ** 2).sum() / points.size > loss  # T11
+
+
+def test_scale_order_and_turns_of_the_data_do_not_matter(rng):
+    raw = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 5)) + 0.1 * rng.normal(size=(300, 5))
+    expected = canonical_labels(pca_mdav((raw - raw.mean(axis=0)) / raw.std(axis=0), 4))  # D9
+    other = raw * [2.0, 0.5, 9.0, 1e-3, 1e3] + 5.0
+    np.testing.assert_array_equal(
+        canonical_labels(pca_mdav((other - other.mean(axis=0)) / other.std(axis=0), 4)), expected
+    )
+    points = (raw - raw.mean(axis=0)) / raw.std(axis=0)
+    shuffled = rng.permutation(300)
+    np.testing.assert_array_equal(canonical_labels(pca_mdav(points[shuffled], 4)), canonical_labels(expected[shuffled]))
+    turn, _ = np.linalg.qr(rng.normal(size=(5, 5)))
+    np.testing.assert_array_equal(canonical_labels(pca_mdav(points @ turn, 4)), expected)
+
+
+def test_the_energy_of_proximal_records_is_bounded(rng):
+    points = factors(rng)
+    points[:200] *= 5.0
+    points = (points - points.mean(axis=0)) / points.std(axis=0)
+    near = points[~distal_records(points, macrocells(points, 5, 100, mdav), 3)]
+    assert spectrum_of(near).values.sum() <= points.size / len(near) + 1e-9  # D12
+
+
+def test_the_relative_extra_loss_falls_with_k(rng):
+    points = factors(rng, 3000)
+    relative = []
+    for k in (2, 10, 50):
+        plain = total_cost(points, mdav(points, k))
+        relative.append(total_cost(points, pca_mdav(points, k, components=2)) / plain)
+    assert relative == sorted(relative, reverse=True)  # T18
+
+
 @pytest.mark.parametrize("m", [1, 3, 5, 8])
 def test_loss_is_that_of_the_kept_and_the_discarded_coordinates(m, rng):
     points = factors(rng, 400)

@@ -157,9 +157,7 @@ def _halve(points: NDArray[Any], order: NDArray[np.int64], node: _Node, cutting:
         return [node] if m else []
     path = node.path.copy()
     members = order[node.start : node.stop]
-    weight = cutting.pair_scale**2
-    ends = cut_down(points, members, path, node.depth, cutting.rule, weight, (m + 1) // 2, False, make_room(m))
-    middle = node.start + int(ends[0])
+    middle = node.start + int(_cut(points, members, path, node.depth, cutting, (m + 1) // 2, inherit=False)[0])
     return [
         _Node(node.start, middle, node.depth + 1, path),
         _Node(middle, node.stop, node.depth + 1, path),
@@ -176,9 +174,26 @@ def _finish(
     members = order[node.start : node.stop].copy()
     nearby = points[members]
     inside = np.arange(m)
-    weight = cutting.pair_scale**2
-    path = node.path.copy()
-    ends = cut_down(nearby, inside, path, node.depth, cutting.rule, weight, size, cutting.inherit, make_room(m))
+    ends = _cut(nearby, inside, node.path.copy(), node.depth, cutting, size, inherit=cutting.inherit)
     order[node.start : node.stop] = members[inside]
     progress.advance(m)
     return node.start + ends
+
+
+def _cut(
+    points: NDArray[Any],
+    order: NDArray[np.int64],
+    path: NDArray[np.int64],
+    depth: int,
+    cutting: Cutting,
+    size: int,
+    *,
+    inherit: bool,
+) -> NDArray[np.int64]:
+    """Cut records down to parts of ``size``; return where each ends."""
+    ends = np.empty(2 * (order.size // (size + 1)) + 2, np.int64)  # a part that is not cut has at least size / 2
+    waiting = np.empty((DEEPEST, 3), np.int64)
+    room = make_room(order.size, points.shape[1])
+    weight = cutting.pair_scale**2
+    count = cut_down(points, order, path, depth, cutting.rule, weight, size, inherit, *room, waiting, ends)
+    return ends[:count]

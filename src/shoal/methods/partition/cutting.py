@@ -11,7 +11,7 @@ A direction is three numbers p, q, s: attribute p alone if s is 0, else attribut
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,148 +24,76 @@ NEARLY_EQUAL = 1e-9
 DEEPEST = 64
 
 
-class Room(NamedTuple):
-    """Room to work in, for as many records as are cut."""
-
-    values: NDArray[np.float64]
-    scratch: NDArray[np.float64]
-    places: NDArray[np.int64]
-    sides: NDArray[np.int8]
-
-
-def make_room(size: int) -> Room:
-    """Return room for so many records."""
-    return Room(np.empty(size), np.empty(size), np.empty(size, np.int64), np.empty(size, np.int8))
+def make_room(size: int, d: int) -> tuple[NDArray[Any], ...]:
+    """Return room to work in, for so many records: values, places and sides of records, sums over attributes."""
+    return np.empty((2, size)), np.empty(size, np.int64), np.empty(size, np.int8), np.empty((d + 4, d))
 
 
 @inner
-def widest_attribute(points: Any, order: Any, direction: Any) -> None:
-    """Choose the attribute with the widest range among these records."""
+def _choose(
+    points: Any, order: Any, start: int, stop: int, rule: int, weight: float, sums: Any, path: Any, level: int
+) -> None:
+    """Choose the direction of a cut: the attribute with the widest range, with the largest variance, or a pair.
+
+    ``weight`` scales the variance of a sum or difference of two attributes. Scores that differ by rounding only count
+    as equal (standardised data begin with a tie): the first attribute, sum or difference wins.
+    """
     d = points.shape[1]
-    low = np.empty(d)
-    high = np.empty(d)
     for j in range(d):
-        low[j] = points[order[0], j]
-        high[j] = low[j]
-    for i in range(order.size):
-        row = points[order[i]]
-        for j in range(d):
-            low[j] = min(low[j], row[j])
-            high[j] = max(high[j], row[j])
-    for j in range(d):
-        high[j] -= low[j]
-    direction[0] = _first_of_the_largest(high)
-    direction[1] = 0
-    direction[2] = 0
-
-
-@inner
-def most_varied_attribute(points: Any, order: Any, direction: Any) -> None:
-    """Choose the attribute with the largest variance among these records."""
-    d = points.shape[1]
-    shift = np.empty(d)
-    total = np.zeros(d)
-    squares = np.zeros(d)
-    for j in range(d):
-        shift[j] = points[order[0], j]  # a record of the node keeps the digits
-    for i in range(order.size):
-        row = points[order[i]]
-        for j in range(d):
-            value = row[j] - shift[j]
-            total[j] += value
-            squares[j] += value * value
-    for j in range(d):
-        squares[j] -= total[j] * total[j] / order.size
-    direction[0] = _first_of_the_largest(squares)
-    direction[1] = 0
-    direction[2] = 0
-
-
-@inner
-def most_varied_pair(points: Any, order: Any, weight: float, direction: Any) -> None:
-    """Choose the attribute, or the sum or difference of two, with the largest variance; ``weight`` scales pairs."""
-    d = points.shape[1]
-    shift = np.empty(d)
-    total = np.zeros(d)
-    value = np.empty(d)
-    scatter = np.zeros((d, d))
-    for j in range(d):
-        shift[j] = points[order[0], j]
-    for i in range(order.size):
-        row = points[order[i]]
-        for j in range(d):
-            value[j] = row[j] - shift[j]
-            total[j] += value[j]
-        for p in range(d):
-            for q in range(d):  # the full square: a row of fixed length is faster than a triangle
-                scatter[p, q] += value[p] * value[q]
-    scores = np.empty(d * d)
-    count = d
-    for p in range(d):
+        value = np.float64(points[order[start], j])
+        sums[0, j] = 0.0 if rule == RANGE else value  # a record of the part as origin keeps the digits
+        sums[1, j] = value if rule == RANGE else 0.0
+        sums[2, j] = sums[1, j]
         for q in range(d):
-            scatter[p, q] -= total[p] * total[q] / order.size
-        scores[p] = scatter[p, p]
-    for sign in (1.0, -1.0):
-        for p in range(d):
-            for q in range(p + 1, d):
-                scores[count] = weight * (scatter[p, p] + scatter[q, q] + 2.0 * sign * scatter[p, q])
-                count += 1
-    best = _first_of_the_largest(scores)
-    direction[0] = best
-    direction[1] = 0
-    direction[2] = 0
-    count = d
-    for sign in (1, -1):
-        for p in range(d):
-            for q in range(p + 1, d):
-                if count == best:
-                    direction[0] = p
-                    direction[1] = q
-                    direction[2] = sign
-                count += 1
+            sums[4 + j, q] = 0.0
+    for i in range(start, stop):
+        record = order[i]
+        for j in range(d):
+            value = points[record, j] - sums[0, j]
+            sums[3, j] = value
+            if rule == RANGE:
+                sums[1, j] = min(sums[1, j], value)
+                sums[2, j] = max(sums[2, j], value)
+            else:
+                sums[1, j] += value
+                sums[2, j] += value * value
+        if rule == PAIRS:
+            for p in range(d):
+                for q in range(d):  # the full square: a row of fixed length is faster than a triangle
+                    sums[4 + p, q] += sums[3, p] * sums[3, q]
+    m = stop - start
+    for j in range(d):
+        sums[2, j] -= sums[1, j] if rule == RANGE else sums[1, j] * sums[1, j] / m
+    bound = -np.inf
+    path[level, 1] = 0
+    path[level, 2] = 0
+    for turn in range(2):  # first the largest score, then the first that equals it
+        for j in range(d):
+            if turn == 0:
+                bound = max(bound, sums[2, j])
+            elif sums[2, j] >= bound:
+                path[level, 0] = j
+                return
+        if rule == PAIRS:
+            for sign in range(1, -2, -2):
+                for p in range(d):
+                    for q in range(p + 1, d):
+                        both = sums[4 + p, q] - sums[1, p] * sums[1, q] / m
+                        score = weight * (sums[2, p] + sums[2, q] + 2.0 * sign * both)
+                        if turn == 0:
+                            bound = max(bound, score)
+                        elif score >= bound:
+                            path[level, 0] = p
+                            path[level, 1] = q
+                            path[level, 2] = sign
+                            return
+        bound -= NEARLY_EQUAL * abs(bound)
 
 
 @inner
-def _first_of_the_largest(scores: Any) -> int:
-    """Return the first place whose score is the largest, give or take rounding (standardised data begin with a tie)."""
-    largest = scores[0]
-    for i in range(scores.size):
-        largest = max(largest, scores[i])
-    bound = largest - NEARLY_EQUAL * abs(largest)
-    for i in range(scores.size):
-        if scores[i] >= bound:
-            return i
-    return 0
-
-
-@inner
-def choose(points: Any, order: Any, rule: int, weight: float, direction: Any) -> None:
-    """Choose the direction of the cut by one of the three rules."""
-    if rule == RANGE:
-        widest_attribute(points, order, direction)
-    elif rule == VARIANCE:
-        most_varied_attribute(points, order, direction)
-    else:
-        most_varied_pair(points, order, weight, direction)
-
-
-@inner
-def _project(points: Any, order: Any, places: Any, count: int, direction: Any, values: Any) -> None:
-    """Write the values along the direction of the records at the first ``count`` places of the order."""
-    p = direction[0]
-    q = direction[1]
-    sign = direction[2]
-    for i in range(count):
-        record = order[places[i]]
-        value = np.float64(points[record, p])
-        if sign != 0:
-            value += sign * np.float64(points[record, q])
-        values[i] = value
-
-
-@inner
-def _select(values: Any, size: int, rank: int) -> float:
-    """Return the value of this rank among the first ``size``; rearranges them."""
+def _select(both: Any, size: int, rank: int) -> float:
+    """Return the value of this rank among the first ``size`` of the second row; rearranges them."""
+    values = both[1]
     left = 0
     right = size - 1
     state = 1
@@ -202,44 +130,53 @@ def _select(values: Any, size: int, rank: int) -> float:
 
 
 @inner
-def cut_by_rank(points: Any, order: Any, path: Any, depth: int, room: Any) -> int:
-    """Move the first half of the records along ``path[depth]`` to the front of the order; return how many they are.
+def _cut_by_rank(
+    points: Any, order: Any, start: int, stop: int, path: Any, depth: int, values: Any, places: Any, sides: Any
+) -> int:
+    """Move the first half of the records along ``path[depth]`` to the front; return where it ends.
 
     The order is that of the table, before and after, on both sides. ``path`` has the directions of the cuts above.
     """
-    m = order.size
-    places = room.places
-    sides = room.sides
+    m = stop - start
     for i in range(m):
         places[i] = i
     missing = m // 2
     tied = m
     for level in range(depth, -1, -1):
-        if _seen(path, level, depth):
+        p = path[level, 0]
+        q = path[level, 1]
+        sign = path[level, 2]
+        seen = False  # a later cut had the same direction: records tied there are tied here
+        for later in range(level + 1, depth + 1):
+            seen = seen or (path[later, 0] == p and path[later, 1] == q and path[later, 2] == sign)
+        if seen:
             continue
-        _project(points, order, places, tied, path[level], room.values)
         for i in range(tied):
-            room.scratch[i] = room.values[i]
-        bound = _select(room.scratch, tied, missing - 1)
+            record = order[start + places[i]]
+            value = np.float64(points[record, p])
+            if sign != 0:
+                value += sign * np.float64(points[record, q])
+            values[0, i] = value
+            values[1, i] = value
+        bound = _select(values, tied, missing - 1)
         still = 0
         for i in range(tied):
-            if room.values[i] < bound:
-                sides[places[i]] = 0
-                missing -= 1
-            elif room.values[i] > bound:
-                sides[places[i]] = 1
-            else:
+            if values[0, i] == bound:
                 places[still] = places[i]
                 still += 1
+            else:
+                below = values[0, i] < bound
+                sides[places[i]] = 0 if below else 1
+                missing -= 1 if below else 0
         tied = still
         if missing == tied:
             break
     for i in range(tied):
         sides[places[i]] = 0 if i < missing else 1
-    front = 0
+    front = start
     back = 0
     for i in range(m):
-        record = order[i]
+        record = order[start + i]
         if sides[i] == 0:
             order[front] = record
             front += 1
@@ -252,93 +189,77 @@ def cut_by_rank(points: Any, order: Any, path: Any, depth: int, room: Any) -> in
 
 
 @inner
-def _seen(path: Any, level: int, depth: int) -> bool:
-    """Say whether a later cut had the same direction, so that records tied there are tied here."""
-    for later in range(level + 1, depth + 1):
-        if path[later, 0] == path[level, 0] and path[later, 1] == path[level, 1] and path[later, 2] == path[level, 2]:
-            return True
-    return False
-
-
-@inner
-def _before(points: Any, left: int, right: int, path: Any, depth: int) -> bool:
-    """Say whether a record stands before another one in the order that the cuts above hand down."""
-    for level in range(depth - 1, -1, -1):
-        first = np.float64(points[left, path[level, 0]])
-        second = np.float64(points[right, path[level, 0]])
-        if path[level, 2] != 0:
-            first += path[level, 2] * np.float64(points[left, path[level, 1]])
-            second += path[level, 2] * np.float64(points[right, path[level, 1]])
-        if first != second:
-            return bool(first < second)
-    return left < right
-
-
-@inner
-def _sort_as_handed_down(points: Any, order: Any, path: Any, depth: int, places: Any) -> None:
+def _hand_down(points: Any, order: Any, start: int, stop: int, path: Any, depth: int, places: Any) -> None:
     """Put the records of a part into the order that the cuts above hand down, by merging."""
-    m = order.size
     width = 1
-    while width < m:
-        for start in range(0, m, 2 * width):
-            middle = min(start + width, m)
-            stop = min(start + 2 * width, m)
-            i = start
+    while width < stop - start:
+        for low in range(start, stop, 2 * width):
+            middle = min(low + width, stop)
+            high = min(low + 2 * width, stop)
+            i = low
             j = middle
-            for target in range(start, stop):
-                if j >= stop or (i < middle and not _before(points, order[j], order[i], path, depth)):
-                    places[target] = order[i]
-                    i += 1
-                else:
-                    places[target] = order[j]
-                    j += 1
-        for i in range(m):
-            order[i] = places[i]
+            for target in range(low, high):
+                first = i < middle
+                if first and j < high:
+                    left = order[i]
+                    right = order[j]
+                    first = left < right
+                    for level in range(depth - 1, -1, -1):
+                        p = path[level, 0]
+                        sign = path[level, 2]
+                        one = np.float64(points[left, p])
+                        other = np.float64(points[right, p])
+                        if sign != 0:
+                            one += sign * np.float64(points[left, path[level, 1]])
+                            other += sign * np.float64(points[right, path[level, 1]])
+                        if one != other:
+                            first = bool(one < other)
+                            break
+                places[target - start] = order[i] if first else order[j]
+                i += 1 if first else 0
+                j += 0 if first else 1
+        for i in range(start, stop):
+            order[i] = places[i - start]
         width *= 2
 
 
 @compiled
 def cut_down(
-    points: Any, order: Any, path: Any, depth: int, rule: int, weight: float, size: int, inherit: bool, room: Any
-) -> Any:
-    """Cut the records of ``order`` into parts of at most ``size``; return where each part ends.
+    points: Any, order: Any, path: Any, depth: int, rule: int, weight: float, size: int, inherit: bool,
+    values: Any, places: Any, sides: Any, sums: Any, waiting: Any, ends: Any,
+) -> int:  # fmt: skip
+    """Cut the records of ``order`` into parts of at most ``size``; write where each part ends, return how many.
 
     With ``inherit``, the records of a part are left in the order that the cuts hand down, else in that of the table.
 
     ``depth`` cuts lie above, their directions are in ``path``, which has room for more. A direction that stands in
-    ``path[depth]`` already (its first number is not negative) is used for the first cut.
+    ``path[depth]`` already (its first number is not negative) is used for the first cut. The other arrays are room to
+    work in (``make_room``); ``waiting`` holds the parts that are still to be cut.
     """
-    ends = np.empty(2 * (order.size // (size + 1)) + 2, np.int64)  # a part that is not cut has at least size / 2
     count = 0
-    starts = np.empty(DEEPEST, np.int64)
-    stops = np.empty(DEEPEST, np.int64)
-    depths = np.empty(DEEPEST, np.int64)
-    starts[0] = 0
-    stops[0] = order.size
-    depths[0] = depth
+    waiting[0, 0] = 0
+    waiting[0, 1] = order.size
+    waiting[0, 2] = depth
     height = 1
     while height:
         height -= 1
-        start = starts[height]
-        stop = stops[height]
-        level = depths[height]
+        start = waiting[height, 0]
+        stop = waiting[height, 1]
+        level = waiting[height, 2]
         if stop - start <= size:
             if inherit:
-                _sort_as_handed_down(points, order[start:stop], path, level, room.places)
+                _hand_down(points, order, start, stop, path, level, places)
             ends[count] = stop
             count += 1
             continue
-        if level > depth:
-            path[level, 0] = -1
-        node = order[start:stop]
-        if path[level, 0] < 0:
-            choose(points, node, rule, weight, path[level])
-        middle = start + cut_by_rank(points, node, path, level, room)
-        starts[height] = middle
-        stops[height] = stop
-        depths[height] = level + 1
-        starts[height + 1] = start
-        stops[height + 1] = middle
-        depths[height + 1] = level + 1
+        if level > depth or path[level, 0] < 0:
+            _choose(points, order, start, stop, rule, weight, sums, path, level)
+        middle = _cut_by_rank(points, order, start, stop, path, level, values, places, sides)
+        waiting[height, 0] = middle
+        waiting[height, 1] = stop
+        waiting[height, 2] = level + 1
+        waiting[height + 1, 0] = start
+        waiting[height + 1, 1] = middle
+        waiting[height + 1, 2] = level + 1
         height += 2
-    return ends[:count].copy()
+    return count

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
-from shoal.methods.partition.blocks import Blocks
+from shoal.methods.partition.blocks import Blocks, cut_into_blocks
+from shoal.methods.partition.schedule import COARSEST, Pace, Schedule, now
 from shoal.methods.registry import get_method
 from shoal.progress import SILENT, Progress
 from shoal.threads import run_in_threads
@@ -47,6 +48,7 @@ def group_blocks(
     whole: int,
     name: str,
     progress: Progress = SILENT,
+    schedule: Schedule | None = None,
 ) -> NDArray[np.int64]:
     """Group each block of more than ``whole`` records by ``run``; the others are one group each.
 
@@ -66,6 +68,8 @@ def group_blocks(
         What to call the work.
     progress
         Hears how many records are grouped.
+    schedule
+        The time there is; when it runs short, blocks that still wait are grouped more coarsely.
 
     Returns
     -------
@@ -73,12 +77,21 @@ def group_blocks(
         The group of each record.
     """
     n = len(points)
+    pace = None if schedule is None else Pace(schedule, n)
     if len(blocks) == 1 and n > whole:
         return run(np.ascontiguousarray(points, np.float64), k)
     progress.stage(name, n)
     labels = np.zeros(n, np.int64)
     steps = np.flatnonzero(np.diff(blocks.bounds[:-1] // JOB, prepend=-1))
     jobs = list(zip(steps.tolist(), [*steps[1:].tolist(), len(blocks)], strict=True))
+
+    def grouped(inside: NDArray[np.float64]) -> NDArray[np.int64]:
+        if pace is None:
+            return run(inside, k)
+        level, started = pace.level, now()
+        found = coarsely(inside, k, level) if level else run(inside, k)
+        pace.done(level, len(inside), now() - started)
+        return found
 
     def group(job: tuple[int, int]) -> int:
         count = 0
@@ -88,7 +101,7 @@ def group_blocks(
                 labels[members] = count
                 count += 1
             else:
-                found = run(np.ascontiguousarray(points[members], np.float64), k)
+                found = grouped(np.ascontiguousarray(points[members], np.float64))
                 labels[members] = count + found
                 count += int(found.max()) + 1
         return count
@@ -103,4 +116,25 @@ def group_blocks(
     for job, count in zip(jobs, counts, strict=True):
         labels[blocks.order[blocks.bounds[job[0]] : blocks.bounds[job[1]]]] += first
         first += count
+    return labels
+
+
+def coarsely(points: NDArray[np.float64], k: int, level: int) -> NDArray[np.int64]:
+    """Group a block when time is short: in parts of an eighth or a 64th by ``mdav-plus``, or by cuts alone.
+
+    Examples
+    --------
+    >>> coarsely(np.array([[0.0], [9.0], [1.0], [8.0]]), 2, 3)
+    array([0, 1, 0, 1])
+    """
+    whole = 2 * k - 1
+    if level >= COARSEST:
+        return cut_into_blocks(points, whole).labels
+    labels = np.empty(len(points), np.int64)
+    run = leaf_method("mdav-plus")
+    first = 0
+    for members in cut_into_blocks(points, max(len(points) // 8**level, whole)):
+        found = run(points[members], k) if members.size > whole else np.zeros(members.size, np.int64)
+        labels[members] = first + found
+        first += int(found.max()) + 1
     return labels

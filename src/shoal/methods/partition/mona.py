@@ -31,6 +31,7 @@ from shoal.progress import SILENT, Progress
     reference="Thaeter 2021, Alg. 20; Thaeter & Reischuk 2021, Alg. 6",
     when="to compare with published figures; mona-plus loses less in about the same time",
     max_size=lambda k: 2 * k,
+    float32=True,
 )
 def mona(
     points: NDArray[np.float64],
@@ -89,6 +90,7 @@ def mona(
     reference="Thaeter 2021, Alg. 20; Thaeter & Reischuk 2021, Alg. 6",
     when="as mona; less loss for small rho where attributes depend on each other",
     max_size=lambda k: 2 * k,
+    float32=True,
 )
 def mona_2d(
     points: NDArray[np.float64],

@@ -17,6 +17,7 @@ from shoal.methods.partition.blocks import cut_into_blocks
 from shoal.methods.partition.leaves import group_blocks, leaf_method
 from shoal.methods.partition.mona import block_size
 from shoal.methods.partition.repair import repair
+from shoal.methods.partition.schedule import Schedule
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
 
@@ -32,6 +33,7 @@ SMALLEST, REPAIRED = 3_000, 10_000  # blocks of the repair
     reference="builds on Thaeter 2021, sections 6.4 and 7.2",
     when="large tables: from about 20,000 to 100 million records",
     max_size=lambda k: 2 * k - 1,
+    float32=True,
 )
 def mona_plus(
     points: NDArray[np.float64],
@@ -42,6 +44,7 @@ def mona_plus(
     passes: int = 3,
     rounds: int = 2,
     leaf: str = "mdav-star",
+    seconds: float | None = None,
     progress: Progress = SILENT,
     facts: dict[str, Any] | None = None,
 ) -> NDArray[np.int64]:
@@ -63,6 +66,9 @@ def mona_plus(
         Rounds of ONA* in each pass, before the swaps; 0: only swaps.
     leaf
         The method that groups a block at first.
+    seconds
+        How long it may take; None: as long as it takes. When the first blocks show that time will be short, the others
+        are grouped more coarsely, and the last pass may end early. Groups then depend on the speed of the machine.
     progress
         Hears how many records are done in each step.
     facts
@@ -83,10 +89,13 @@ def mona_plus(
         raise ParameterError(f"passes={passes} is not possible; choose at least 1")
     size = max(block_size(len(points), 0.0 if rho is None else rho, block if rho is None else None), 2 * k)
     run = leaf_method(leaf)
+    schedule = None if seconds is None else Schedule(seconds)
     blocks = cut_into_blocks(points, size, progress=progress)
-    labels = group_blocks(points, blocks, k, run, 2 * k - 1, f"grouping blocks ({leaf})", progress)
+    labels = group_blocks(points, blocks, k, run, 2 * k - 1, f"grouping blocks ({leaf})", progress, schedule)
     if facts is not None:
         facts.update({"blocks": len(blocks), "largest block": int(np.diff(blocks.bounds).max())})
     del blocks
     near = min(size, REPAIRED) if size > SMALLEST else SMALLEST
-    return repair(points, labels, k, passes=passes, block=near, rounds=rounds, progress=progress, facts=facts)
+    return repair(
+        points, labels, k, passes=passes, block=near, rounds=rounds, schedule=schedule, progress=progress, facts=facts
+    )

@@ -32,6 +32,7 @@ Whole = Literal["2k", "2k-1"]
     reference="LeFevre et al. 2006; Thaeter 2021, Alg. 18",
     when="ranges are released, or seconds count more than loss",
     max_size=lambda k: 2 * k,
+    float32=True,
 )
 def mondrian(
     points: NDArray[np.float64],
@@ -78,6 +79,7 @@ def mondrian(
     reference="Thaeter 2021, section 7.1; Thaeter & Reischuk 2021, section 4",
     when="as mondrian; about 20 % less loss",
     max_size=lambda k: 2 * k,
+    float32=True,
 )
 def mondrian_v(
     points: NDArray[np.float64],
@@ -125,6 +127,7 @@ def mondrian_v(
     reference="Thaeter 2021, Alg. 19; Thaeter & Reischuk 2021, Alg. 5",
     when="as mondrian-v; less loss where attributes depend on each other",
     max_size=lambda k: 2 * k,
+    float32=True,
 )
 def mondrian_v2d(
     points: NDArray[np.float64],

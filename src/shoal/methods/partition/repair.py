@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.methods.kernels.groups import spread
 from shoal.methods.partition.blocks import Cutting, cut_into_blocks
+from shoal.methods.partition.schedule import Schedule
 from shoal.methods.partition.swapping import swap_all
 from shoal.methods.refine import in_order, refine
 from shoal.progress import SILENT, Progress
@@ -36,6 +37,7 @@ def repair(
     block: int = 10_000,
     rounds: int = 2,
     neighbours: int = 5,
+    schedule: Schedule | None = None,
     progress: Progress = SILENT,
     facts: dict[str, Any] | None = None,
 ) -> NDArray[np.int64]:
@@ -57,6 +59,8 @@ def repair(
         Rounds of ONA* in a block and pass; 0: only swaps, which is fastest.
     neighbours
         How many of the nearest groups a group may swap records with; 0: no swaps.
+    schedule
+        The time there is; blocks that are not refined when it is over stay as they are.
     progress
         Hears how many records are refined.
     facts
@@ -77,10 +81,18 @@ def repair(
         if value < least:
             raise ParameterError(f"{name}={value} is not possible; choose at least {least}")
     changes: list[int] = []
+    cutting_takes = 0.0
     for number in range(passes):
+        started = 0.0 if schedule is None else schedule.spent
+        if schedule is not None and schedule.left <= cutting_takes:
+            break
         cutting = Cutting("pairs" if number % 2 == 0 else "variance", number % points.shape[1])
-        name = f"refining across cuts, pass {number + 1} of {passes}"
-        labels, changed = _pass(points, labels, k, block, rounds, neighbours, cutting, name, progress)
+        blocks = _blocks_of_whole_groups(points, labels, k, block, cutting)
+        if schedule is not None:
+            cutting_takes = schedule.spent - started
+        progress.stage(f"refining across cuts, pass {number + 1} of {passes}", len(points))
+        labels, changed = _pass(points, labels, k, blocks, rounds, neighbours, progress, schedule)
+        del blocks
         changes.append(changed)
         if changed < RESTLESS * len(points):
             break
@@ -93,20 +105,22 @@ def _pass(
     points: NDArray[Any],
     labels: NDArray[np.int64],
     k: int,
-    block: int,
+    blocks: tuple[NDArray[np.int64], NDArray[np.int64]],
     rounds: int,
     neighbours: int,
-    cutting: Cutting,
-    name: str,
     progress: Progress,
+    schedule: Schedule | None,
 ) -> tuple[NDArray[np.int64], int]:
-    """Cut between groups, refine every block, and return the new labels and the number of changes."""
-    order, bounds = _blocks_of_whole_groups(points, labels, k, block, cutting)
-    progress.stage(name, len(points))
+    """Refine every block, and return the new labels and the number of changes."""
+    order, bounds = blocks
     refined = np.empty(len(points), np.int64)
 
     def work(job: tuple[int, int]) -> tuple[int, int]:
         members = order[job[0] : job[1]]
+        if schedule is not None and schedule.late:
+            kept = in_order(labels[members])
+            refined[members] = kept
+            return int(kept.max()) + 1, 0
         inside = points[members].astype(np.float64)
         found, changed = _refine_block(inside, in_order(labels[members]), k, rounds, neighbours)
         refined[members] = found
@@ -187,4 +201,18 @@ def swap(points: NDArray[np.float64], labels: NDArray[np.int64], k: int, neighbo
     members = np.zeros((sizes.size, max(2 * k, int(sizes.max()))), np.int64)
     within = np.arange(labels.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     members[labels[order], within] = order
-    return int(swap_all(points, labels, members, sizes, k, neighbours, SMALL * spread(points), rounds))
+    centroids = np.add.reduceat(points[order], np.cumsum(sizes) - sizes, axis=0) / sizes[:, None]
+    near = _nearest_groups(centroids, min(neighbours, sizes.size - 1))
+    restless = np.ones(sizes.size, np.int8)
+    return int(swap_all(points, labels, members, sizes, near, centroids, restless, k, SMALL * spread(points), rounds))
+
+
+def _nearest_groups(centroids: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Return the nearest other groups of each group, the nearest first."""
+    from scipy.spatial import KDTree
+
+    tree = KDTree(centroids, 64, compact_nodes=False, balanced_tree=False)
+    found = np.asarray(tree.query(centroids, count + 1)[1], np.int64)
+    own = found == np.arange(len(found))[:, None]
+    own[:, -1] |= ~own.any(axis=1)  # among many equal centroids a group may not find itself
+    return np.ascontiguousarray(found[~own].reshape(len(found), count))

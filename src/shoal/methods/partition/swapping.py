@@ -15,20 +15,16 @@ import numpy as np
 from shoal.methods.kernels.compiled import compiled
 from shoal.methods.kernels.groups import distance
 from shoal.methods.kernels.inner import inner
-from shoal.methods.kernels.tree import nearest, plant
 
 
 @inner
-def _centre(points: Any, members: Any, size: int, centroid: Any) -> None:
+def _centre(points: Any, members: Any, sizes: Any, centroids: Any, g: int) -> None:
     """Compute the centroid of a group from its members, so that nothing drifts."""
-    for j in range(centroid.size):
-        centroid[j] = 0.0
-    for i in range(size):
-        row = points[members[i]]
-        for j in range(centroid.size):
-            centroid[j] += row[j]
-    for j in range(centroid.size):
-        centroid[j] /= size
+    for j in range(centroids.shape[1]):
+        total = 0.0
+        for i in range(sizes[g]):
+            total += points[members[g, i], j]
+        centroids[g, j] = total / sizes[g]
 
 
 @inner
@@ -94,45 +90,42 @@ def _best_exchange(points: Any, members: Any, sizes: Any, centroids: Any, a: int
 
 
 @inner
-def _pass_on(labels: Any, members: Any, sizes: Any, a: int, place: int, b: int) -> None:
-    """Give the record at this place of group a to group b."""
-    labels[members[a, place]] = b
-    members[b, sizes[b]] = members[a, place]
-    sizes[b] += 1
-    sizes[a] -= 1
-    members[a, place] = members[a, sizes[a]]
+def _exchange(labels: Any, members: Any, sizes: Any, a: int, b: int, give: int, get: int) -> None:
+    """Exchange the records at these places of two groups; where one place is -1, the other record is passed on."""
+    if get < 0:
+        a, b, give, get = b, a, get, give
+    s = members[b, get]
+    labels[s] = a
+    if give >= 0:
+        r = members[a, give]
+        labels[r] = b
+        members[a, give] = s
+        members[b, get] = r
+    else:
+        members[a, sizes[a]] = s
+        sizes[a] += 1
+        sizes[b] -= 1
+        members[b, get] = members[b, sizes[b]]
 
 
 @compiled
-def swap_all(points: Any, labels: Any, members: Any, sizes: Any, k: int, around: int, least: float, rounds: int) -> int:
+def swap_all(
+    points: Any, labels: Any, members: Any, sizes: Any, neighbours: Any, centroids: Any, restless: Any, k: int,
+    least: float, rounds: int,
+) -> int:  # fmt: skip
     """Exchange records between each group and its nearest groups while that gains more than ``least``.
 
-    Changes ``labels``, ``members`` and ``sizes``; returns how many exchanges were made.
+    ``neighbours`` has the nearest groups of each group, ``restless`` a 1 for every group that is to be
+    visited. Changes ``labels``, ``members``, ``sizes`` and ``centroids``; returns how many exchanges were made.
     """
-    count = sizes.size
-    d = points.shape[1]
-    centroids = np.empty((count, d))
-    for g in range(count):
-        _centre(points, members[g], sizes[g], centroids[g])
-    around = min(around, count - 1)
-    neighbours = np.empty((count, around), np.int64)
-    tree = plant(centroids, np.arange(count))
-    distances = np.empty(around + 1)
-    found = np.empty(around + 1, np.int64)
-    for g in range(count):
-        distances[around] = np.inf
-        nearest(tree, centroids[g], g, distances, found)
-        for i in range(around):
-            neighbours[g, i] = found[i + 1]
-    restless = np.ones(count, np.int8)
     done = 0
     for _ in range(rounds):
         before = done
-        for a in range(count):
+        for a in range(sizes.size):
             if restless[a] == 0:
                 continue
             restless[a] = 0
-            for i in range(around):
+            for i in range(neighbours.shape[1]):
                 b = neighbours[a, i]
                 limit = 2 * k
                 while limit:
@@ -140,19 +133,9 @@ def swap_all(points: Any, labels: Any, members: Any, sizes: Any, k: int, around:
                     give, get = _best_exchange(points, members, sizes, centroids, a, b, k, least)
                     if give < 0 and get < 0:
                         break
-                    if get < 0:
-                        _pass_on(labels, members, sizes, a, give, b)
-                    elif give < 0:
-                        _pass_on(labels, members, sizes, b, get, a)
-                    else:
-                        r = members[a, give]
-                        s = members[b, get]
-                        labels[r] = b
-                        labels[s] = a
-                        members[a, give] = s
-                        members[b, get] = r
-                    _centre(points, members[a], sizes[a], centroids[a])
-                    _centre(points, members[b], sizes[b], centroids[b])
+                    _exchange(labels, members, sizes, a, b, give, get)
+                    _centre(points, members, sizes, centroids, a)
+                    _centre(points, members, sizes, centroids, b)
                     restless[a] = 1
                     restless[b] = 1
                     done += 1

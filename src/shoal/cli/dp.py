@@ -1,0 +1,138 @@
+"""``shoal dp``: a table in, a table under differential privacy and its account out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli import options as shared
+from shoal.errors import ParameterError
+
+if TYPE_CHECKING:
+    from shoal.privacy.dp.release import PrivateRelease
+
+
+def dp_command(
+    file: Annotated[Path, typer.Argument(help="The table: CSV (also .gz), Parquet, Arrow, SPSS, Stata or SAS.")],
+    epsilon: Annotated[float, typer.Option(help="The whole privacy budget; smaller is safer.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where the new table goes; the ending says the format.")
+    ],
+    mechanism: Annotated[
+        str,
+        typer.Option(
+            help="mondrian, histogram, intervals, insensitive, strongly-safe, epsilon-safe or small-db.",
+        ),
+    ] = "mondrian",
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LOW..HIGH",
+            help="Lowest and highest possible value of a column, chosen without looking at the data. May be repeated.",
+        ),
+    ] = None,
+    categories: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=A|B|C", help="All possible values of a column. May be repeated."),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Columns to release; those with bounds or categories if not given."),
+    ] = None,
+    k: Annotated[int | None, typer.Option("-k", "--k", help="The size of groups or parts.")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="For strongly-safe and epsilon-safe: the probability of failure.")
+    ] = None,
+    cells: Annotated[
+        int | None, typer.Option(help="For histogram, strongly-safe, small-db: cells of a column of numbers.")
+    ] = None,
+    alpha: Annotated[float | None, typer.Option(help="For intervals and small-db: the accuracy aimed at.")] = None,
+    beta: Annotated[float | None, typer.Option(help="For the safe mechanisms: the share of records sampled.")] = None,
+    records: Annotated[int | None, typer.Option(help="For intervals: how many records to draw.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="What is released: synthetic or microaggregated records.")
+    ] = None,
+    neighbours: Annotated[str | None, typer.Option(help="For histogram: add-remove (default) or replace.")] = None,
+    spread: Annotated[
+        str | None, typer.Option(help="For mondrian and epsilon-safe: side (default), deviation or mad.")
+    ] = None,
+    structure: Annotated[
+        float | None, typer.Option(help="For epsilon-safe: the share of epsilon that pays for the boxes.")
+    ] = None,
+    order: Annotated[str | None, typer.Option(help="For insensitive: z-curve (default), sum or lexicographic.")] = None,
+    manifest: Annotated[
+        Path | None, typer.Option(help="Where the manifest goes; beside the output if not given.")
+    ] = None,
+    delimiter: shared.Delimiter = None,
+    encoding: shared.Encoding = None,
+    decimal: shared.Decimal = None,
+    na: shared.Na = None,
+    threads: shared.Threads = None,
+    as_json: shared.Json = False,
+    quiet: shared.Quiet = False,
+) -> None:
+    """Release a table under differential privacy: new records, a promise, and an account of the budget.
+
+    Example: shoal dp people.csv --epsilon 1 -k 20 --bounds age=0..120,income=0..200000 -o private.csv
+    """
+    shared.use_threads(threads)
+    from shoal.cli.drawing import drawn_progress
+    from shoal.privacy.dp.release import release
+    from shoal.release import check_targets
+
+    manifest = check_targets(output, manifest, None, inputs=(file,))
+    options: dict[str, Any] = {
+        "k": k, "delta": delta, "cells": cells, "alpha": alpha, "beta": beta, "records": records, "output": kind,
+        "neighbours": neighbours, "spread": spread, "structure": structure, "order": order,
+    }  # fmt: skip
+    with drawn_progress(quiet=quiet or as_json) as progress:
+        made = release(
+            file,
+            epsilon=epsilon,
+            mechanism=mechanism,
+            columns=shared.split_names(columns),
+            bounds=_bounds(bounds),
+            categories={name: text.split("|") for name, text in shared.split_pairs(categories, "--categories").items()},
+            read_options=shared.read_options(delimiter, encoding, decimal, na),
+            progress=progress,
+            **{name: value for name, value in options.items() if value is not None},
+        )
+        progress.stage("writing")
+        paths = made.write(output, manifest=manifest)
+    if as_json:
+        typer.echo(made.manifest_json(), nl=False)
+    elif not quiet:
+        _draw(made, paths)
+
+
+def _bounds(texts: list[str] | None) -> dict[str, tuple[str, str]]:
+    found = {}
+    for name, text in shared.split_pairs(texts, "--bounds").items():
+        low, sign, high = text.partition("..")
+        if not sign or not low or not high:
+            raise ParameterError(f"--bounds {name}={text}: write it as {name}=LOW..HIGH, for example age=0..120")
+        found[name] = (low.strip(), high.strip())
+    return found
+
+
+def _draw(made: PrivateRelease, paths: list[Path]) -> None:
+    """Print the promise and the account."""
+    from rich.markup import escape
+
+    from shoal.cli.drawing import console, draw_rows
+
+    out = console()
+    name = made.manifest["mechanism"]["name"]
+    out.print(escape(f"mechanism {name}: {made.table.n_rows:,} records released"))
+    out.print(escape(made.guarantee.sentence))
+    rows = [
+        (line.what, f"{line.epsilon:.4g}", line.times, line.parts, f"{float(line.total_epsilon):.4g}")
+        for line in made.accountant.spends
+    ]
+    total = ("sum", "", "", "", f"{made.accountant.spent_epsilon:.4g} of {made.accountant.epsilon:g}")
+    draw_rows("\nwhat the budget was spent on", ["what", "epsilon", "times", "parts", "cost"], [*rows, total])
+    for text in made.warnings:
+        out.print(f"\n[yellow]warning:[/yellow] {escape(text)}")
+    out.print("\nwritten: " + ", ".join(escape(str(path)) for path in paths), soft_wrap=True)

@@ -1,0 +1,173 @@
+"""Groups from the fractional solution of column generation by rounding: the two heuristics of Castro et al. 2022.
+
+As described in Cost 2023, section 1.2.2. (a) ``columns``: take whole columns in order of decreasing share, skipping
+those that clash. (b) ``edges``: begin with single records and merge groups along pairs that share most columns. Rows
+that are left over are grouped greedily; groups that stay too small join the group where they cost least.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError, ParameterError
+from shoal.grouping import canonical_labels
+from shoal.methods.nominal.codes import check_codes, clustering_weight, collapse, hamming, weight_step
+from shoal.methods.nominal.integer_construction import construct
+from shoal.methods.nominal.partition import Problem, labels_of, nearest_duals, start_columns
+from shoal.methods.nominal.pricing import NominalPricer, column_weights
+from shoal.methods.optimal.column_generation import Partitioning
+from shoal.methods.optimal.master import Clock
+from shoal.methods.registry import method
+from shoal.progress import SILENT, Progress
+
+Rounding = Literal["both", "columns", "edges"]
+MOST_RECORDS = 3_000
+
+
+@method(
+    "castro-rounding",
+    title="Categories: the fractional solution of column generation, rounded",
+    cost="as column-generation + n²",
+    guarantee="k to 2k-1 records a group",
+    reference="Castro et al. 2022; Cost 2023, section 1.2.2",
+    when="to compare with column-generation, which is better",
+    data="codes",
+    max_size=lambda k: 2 * k - 1,
+)
+def castro_rounding(
+    codes: NDArray[np.int32],
+    k: int,
+    *,
+    rounding: Rounding = "both",
+    time_limit: float = 60.0,
+    progress: Progress = SILENT,
+    facts: dict[str, Any] | None = None,
+) -> NDArray[np.int64]:
+    """Group nominal records by rounding the linear relaxation of the partitioning problem.
+
+    Parameters
+    ----------
+    codes
+        n x m.
+    k
+        The smallest group allowed.
+    rounding
+        ``columns`` (a), ``edges`` (b), or ``both``, of which the better is taken.
+    time_limit
+        Seconds for the linear relaxation; the result then depends on the machine.
+    progress
+        Hears how far the work is.
+    facts
+        Receives the value of the relaxation (``linear``) and the ``weight`` of the grouping.
+
+    Returns
+    -------
+    labels
+        The group of each record.
+
+    Examples
+    --------
+    >>> castro_rounding(np.array([[0, 0], [0, 1], [1, 1], [1, 0], [0, 0]], np.int32), 2).size
+    5
+    """
+    if rounding not in get_args(Rounding):
+        raise ParameterError(f'rounding="{rounding}" is not known; there is: {", ".join(get_args(Rounding))}')
+    check_codes(codes)
+    if len(codes) > MOST_RECORDS:
+        raise DataError(
+            f"rounding looks at all pairs of records; {len(codes):,} are more than the {MOST_RECORDS:,} it may have; "
+            'choose method "nominal"'
+        )
+    table = collapse(codes)
+    problem = Problem(hamming(table.rows), table.counts, k, weight_step(np.ones(codes.shape[1])))
+    progress.stage("grouping (rounding)")
+    start = start_columns(problem, nearest_duals(problem))
+    state = Partitioning(
+        NominalPricer(problem.distance, problem.counts, k), start, column_weights(start, problem.distance),
+        step=problem.step, clock=Clock(time_limit), stop_at_best=False, progress=progress,
+    )  # fmt: skip
+    state.generate()
+    linear, _ = state.master.solve()
+    columns, shares = state.master.columns, state.master.shares()
+    found = []
+    if rounding != "edges":
+        found.append(labels_of(round_columns(problem, columns, shares), table))
+    if rounding != "columns":
+        found.append(round_edges(problem, columns, shares, table.inverse))
+    weights = [clustering_weight(codes, labels) for labels in found]
+    if facts is not None:
+        facts["linear"] = linear
+        facts["weight"] = min(weights)
+    return found[int(np.argmin(weights))]
+
+
+def round_columns(problem: Problem, columns: NDArray[np.int32], shares: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return columns taken in order of decreasing share as far as they fit (a), and the rest grouped greedily."""
+    left = problem.counts.copy()
+    taken: list[NDArray[np.int32]] = []
+    for number in np.argsort(-shares, kind="stable"):
+        rows = columns[number][columns[number] >= 0]
+        times = np.bincount(rows, minlength=left.size)
+        for _ in range(int(np.ceil(shares[number] - 1e-9))):
+            if (times > left).any() or rows.size >= 2 * problem.k:
+                break
+            left -= times
+            taken.append(rows)
+    while 0 < left.sum() < problem.k:
+        left += np.bincount(taken.pop(), minlength=left.size)
+    width = 2 * problem.k - 1
+    rounded = np.full((len(taken), width), -1, np.int32)
+    for line, rows in zip(rounded, taken, strict=True):
+        line[: rows.size] = rows
+    if not left.any():
+        return rounded
+    no_duals = np.zeros(left.size)
+    rest = construct(problem.distance, no_duals, left, problem.k, gamma=0.0, lambda_=1.5, exact=False)
+    return np.vstack([rounded, rest])
+
+
+def round_edges(
+    problem: Problem, columns: NDArray[np.int32], shares: NDArray[np.float64], rows: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return labels of records merged along the pairs that share most columns (b)."""
+    together = np.zeros_like(problem.distance)
+    for number in np.flatnonzero(shares > 1e-9):
+        members, times = np.unique(columns[number][columns[number] >= 0], return_counts=True)
+        together[np.ix_(members, members)] += shares[number] * np.outer(times, times)
+        together[members, members] -= shares[number] * times
+    pairs = np.outer(problem.counts, problem.counts) - np.diag(problem.counts)
+    value = together / np.maximum(pairs, 1)
+    first, second = np.triu_indices(rows.size, 1)
+    joint = value[rows[first], rows[second]]
+    used = np.flatnonzero(joint > 1e-9)
+    labels = np.arange(rows.size)
+    sizes = np.ones(rows.size, np.int64)
+    for edge in used[np.lexsort((used, -joint[used]))]:
+        a, b = labels[first[edge]], labels[second[edge]]
+        if a != b and sizes[a] + sizes[b] <= 2 * problem.k - 1:
+            labels[labels == b] = a
+            sizes[a] += sizes[b]
+            sizes[b] = 0
+    return _large_enough(canonical_labels(labels), problem.distance[np.ix_(rows, rows)], problem.k)
+
+
+def _large_enough(labels: NDArray[np.int64], distance: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Join groups below k with the group where they cost least, and split what is too large then."""
+    sizes = np.bincount(labels)
+    while sizes[sizes > 0].min() < k and (sizes > 0).sum() > 1:
+        small = int(np.flatnonzero((sizes > 0) & (sizes == sizes[sizes > 0].min()))[0])
+        cost = np.bincount(labels, distance[labels == small].sum(axis=0), minlength=sizes.size)
+        cost[(sizes == 0)] = np.inf
+        cost[small] = np.inf
+        goal = int(np.argmin(cost))
+        labels[labels == small] = goal
+        sizes[goal] += sizes[small]
+        sizes[small] = 0
+        if sizes[goal] >= 2 * k:
+            members = np.flatnonzero(labels == goal)
+            labels[members[:k]] = small
+            sizes[small], sizes[goal] = k, sizes[goal] - k
+    return canonical_labels(labels)

@@ -1,0 +1,305 @@
+"""The best pairs: strict microaggregation for k = 2 is a shortest perfect matching.
+
+Thaeter 2021, section 4.3. All groups are pairs, one has three records if n is odd; allowing more groups of three can be
+better (brute-force, set-partition), but nobody knows how to find the best of those fast. A linear program over near
+neighbours grows by odd sets and by pairs of negative reduced cost among all pairs, until it proves its bound
+(``matching_program``); what it leaves fractional is matched by rustworkx, on the groups whose reduced cost is below the
+gap that is left. Where these are too many (records in tight clumps of odd sizes), near groups are matched and the gap
+is told. Cost O(n² d) for each of some dozen rounds: tables of up to about 5,000 records.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import MissingExtra, ParameterError
+from shoal.methods.optimal.matching_program import CLEAR, MatchingProgram, Prices, costs
+from shoal.methods.registry import method
+from shoal.progress import SILENT, Progress
+
+NEIGHBOURS = 10
+PRICING = 6  # rounds of odd sets between looks at all pairs: sets that nothing near can leave need far ones
+PATIENCE = 200  # rounds after which odd sets that raise the bound by less than a share of the cost are left out
+SLOW = 1e-5
+WIDE = 12  # groups per record that the library may be given
+CLOSED = 1e-9  # a gap of this share of the cost is rounding
+
+
+@method(
+    "matching",
+    title="The best pairs of all, and one group of three if the number of records is odd",
+    cost="n² d for each of some dozen rounds",
+    guarantee="pairs (and one group of three if n is odd) of the smallest SSE, or the gap to it is told; k=2 only",
+    reference="Thaeter 2021, section 4.3; Edmonds 1965; Grötschel & Holland 1985",
+    when="k=2 with pairs only; up to about 5,000 records",
+    max_size=lambda k: 2 * k - 1,
+)
+def matching(
+    points: NDArray[np.float64], k: int = 2, *, progress: Progress = SILENT, facts: dict[str, Any] | None = None
+) -> NDArray[np.int64]:
+    """Group records into the best pairs.
+
+    Parameters
+    ----------
+    points
+        n x d, standardised.
+    k
+        Must be 2.
+    progress
+        Hears the name of the step.
+    facts
+        Receives ``strict_bound``: no grouping into pairs (and one group of three) has a smaller SSE; and ``proven``:
+        whether the one returned is the best of these.
+
+    Returns
+    -------
+    labels
+        The group of each record.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> matching(np.array([[0.0], [9.0], [1.0], [8.0], [4.0], [5.0]]), 2)
+    array([0, 1, 0, 1, 2, 2])
+    """
+    if k != 2:
+        raise ParameterError(f"matching makes pairs and needs k=2, not k={k}; use set-partition or ona-star")
+    _matching_library()
+    n = len(points)
+    if n <= 3:
+        return np.zeros(n, np.int64)
+    progress.stage("grouping (matching)")
+    exponent = int(np.frexp(np.ptp(points / 2, axis=0).max(initial=0.0))[1])
+    scaled = np.ascontiguousarray(np.ldexp(points, -exponent))
+    spread = float(((scaled - scaled.mean(axis=0)) ** 2).sum()) / n
+    if spread == 0:
+        return np.minimum(np.arange(n) // 2, n // 2 - 1)
+    groups, bound, proven = best_groups(scaled / np.sqrt(spread), progress)
+    if facts is not None:
+        facts["strict_bound"] = float(np.ldexp(max(bound, 0.0) * spread, 2 * exponent))
+        facts["proven"] = proven
+    labels = np.empty(n, np.int64)
+    for number, group in enumerate(groups[np.argsort(groups[:, 0])]):
+        labels[group[group >= 0]] = number
+    return labels
+
+
+def best_groups(points: NDArray[np.float64], progress: Progress = SILENT) -> tuple[NDArray[np.int64], float, bool]:
+    """Return the best pairs (third place -1) and at most one triple, a lower bound on the cost, and if it is proven.
+
+    Examples
+    --------
+    >>> groups, bound, proven = best_groups(np.array([[0.0], [1.0], [5.0], [7.0]]))
+    >>> groups.tolist(), round(bound, 6), proven
+    ([[0, 1, -1], [2, 3, -1]], 2.5, True)
+    """
+    program = MatchingProgram(points)
+    near = _near(points)
+    best = _greedy(points, near)
+    upper = float(costs(points, best).sum())
+    program.add_groups(np.vstack([best, near]))
+    if len(points) % 2:
+        first, second = _two_nearest(points)
+        program.add_groups(np.column_stack([np.arange(len(points)), first, second]))
+    rounds, before = 0, -np.inf
+    while True:
+        rounds += 1
+        shares, prices = program.solve()
+        added = program.add_sets(shares)
+        if added and rounds % PRICING:
+            continue
+        progress.note(f"matching: round {rounds}, {len(program.groups)} groups, {len(program.inside)} odd sets")
+        found, smallest = program.cheapest_groups(prices)
+        bound = prices.total + (len(points) // 2) * min(0.0, smallest)
+        if upper - bound <= CLOSED * upper:
+            return best, bound, True
+        new = program.add_groups(found)
+        growing = rounds < PATIENCE or bound - before > SLOW * upper
+        if (new and rounds < 2 * PATIENCE) or (added and growing):
+            before = bound
+            continue
+        if (np.minimum(shares, np.abs(1 - shares)) < CLEAR).all():
+            return program.groups[shares > 0.5], bound, True
+        return _finish(program, prices, bound, best)
+
+
+def _finish(
+    program: MatchingProgram, prices: Prices, bound: float, best: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], float, bool]:
+    """Return the best groups: any that is better than what is known has reduced costs below the gap that is left.
+
+    The cost of any solution is at least the bound plus the reduced costs of its groups. So all groups within a limit
+    are matched; once the limit reaches the gap between the best found and the bound, the best found is optimal.
+    """
+    points, most = program.points, WIDE * program.n
+    upper = float(costs(points, best).sum())
+    limit = min(upper - bound, 1e-7 * upper)
+    while True:
+        near = program.near_groups(prices, limit, most)
+        if near is None:
+            pairs, triples = _good_groups(program, prices, best)
+            return _match(program, prices, bound, best, pairs, triples), bound, False
+        best = _match(program, prices, bound, best, *near)
+        upper = float(costs(points, best).sum())
+        if upper - bound <= limit * (1 + 1e-12) + CLOSED * upper:
+            return best, bound, True
+        limit = min(4 * limit, upper - bound)
+
+
+def _match(
+    program: MatchingProgram,
+    prices: Prices,
+    bound: float,
+    best: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+    triples: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the best groups among these pairs and, one at a time, these triples; or those known before."""
+    if program.n % 2 and not len(triples):
+        return best
+    upper = float(costs(program.points, best).sum())
+    matcher = _Matcher(program.points, pairs)
+    reduced = program.reduced(triples, prices) if len(triples) else np.zeros(1)
+    for number in np.argsort(reduced, kind="stable"):  # for an even n one turn, without a triple
+        if bound + reduced[number] >= upper:
+            break
+        triple = triples[number : number + 1]
+        inside = np.ones(program.n, bool)
+        inside[triple] = False
+        chosen = matcher.match(inside)
+        if chosen is not None:
+            chosen = np.vstack([chosen, triple])
+            cost = float(costs(program.points, chosen).sum())
+            if cost < upper:
+                best, upper = chosen, cost
+    return best
+
+
+def _good_groups(
+    program: MatchingProgram, prices: Prices, best: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return pairs and a few triples of the smallest reduced costs in the program, and those known to be possible."""
+    order = np.argsort(program.reduced(program.groups, prices), kind="stable")
+    groups = program.groups[order]
+    is_pair, known = groups[:, 2] < 0, best[:, 2] < 0
+    pairs = np.unique(np.vstack([groups[is_pair][: 5 * program.n], np.sort(best[known], axis=1)[:, [1, 2, 0]]]), axis=0)
+    return pairs, np.vstack([groups[~is_pair][:3], best[~known]])
+
+
+class _Matcher:
+    """Shortest perfect matchings on some of the records, along given pairs, part by part; parts are remembered."""
+
+    def __init__(self, points: NDArray[np.float64], pairs: NDArray[np.int64]) -> None:
+        self._n = len(points)
+        self._pairs = pairs
+        self._costs = costs(points, pairs)
+        self._known: dict[bytes, NDArray[np.int64] | None] = {}
+
+    def match(self, inside: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+        """Return the numbers of the records in pairs; None if there is no perfect matching."""
+        from scipy.sparse import coo_matrix
+        from scipy.sparse.csgraph import connected_components
+
+        use = np.flatnonzero(inside[self._pairs[:, 0]] & inside[self._pairs[:, 1]])
+        ends = self._pairs[use]
+        graph = coo_matrix((np.ones(use.size), (ends[:, 0], ends[:, 1])), shape=(self._n, self._n))
+        count, parts = connected_components(graph, directed=False)
+        members = np.bincount(parts[inside], minlength=count)
+        if (members % 2).any():
+            return None
+        order = np.argsort(parts[ends[:, 0]], kind="stable")
+        found = []
+        for piece in np.split(use[order], np.flatnonzero(np.diff(parts[ends[order, 0]])) + 1):
+            chosen = self._part(piece)
+            if chosen is None:
+                return None
+            found.append(chosen)
+        return np.vstack(found)
+
+    def _part(self, piece: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return the matching of one connected part, given by the numbers of its pairs."""
+        pairs = self._pairs[piece]
+        if len(pairs) == 1:
+            return pairs
+        key = piece.tobytes()
+        if key not in self._known:
+            self._known[key] = _shortest(pairs, self._costs[piece])
+        return self._known[key]
+
+
+def _shortest(pairs: NDArray[np.int64], lengths: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    """Return the shortest perfect matching by rustworkx, in whole numbers of 2⁻⁵⁰ of the longest."""
+    rustworkx = _matching_library()
+    records, ends = np.unique(pairs[:, :2], return_inverse=True)
+    ends = ends.reshape(-1, 2)
+    whole = np.rint(lengths / (lengths.max() or 1.0) * 2.0**50).astype(np.int64)
+    weights = int(whole.max()) + 1 - whole
+    graph = rustworkx.PyGraph()
+    graph.add_nodes_from(range(records.size))
+    graph.add_edges_from(list(zip(ends[:, 0].tolist(), ends[:, 1].tolist(), weights.tolist(), strict=True)))
+    chosen = rustworkx.max_weight_matching(graph, max_cardinality=True, weight_fn=int)
+    if 2 * len(chosen) < records.size:
+        return None
+    found = records[np.sort(np.array(sorted(map(sorted, chosen)), np.int64), axis=1)]
+    return np.column_stack([found, np.full(len(found), -1)])
+
+
+def _near(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return each record with each of its nearest neighbours, as groups without repetition."""
+    from scipy.spatial import cKDTree
+
+    n = len(points)
+    width = min(NEIGHBOURS, n - 1)
+    found = cKDTree(points).query(points, width + 1)[1].astype(np.int64)
+    ends = np.column_stack([np.repeat(np.arange(n), width + 1), found.ravel()])
+    ends = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
+    return np.column_stack([ends, np.full(len(ends), -1)])
+
+
+def _two_nearest(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return two near others of each record, its nearest where records differ."""
+    from scipy.spatial import cKDTree
+
+    found = cKDTree(points).query(points, 3)[1].astype(np.int64)
+    own = found == np.arange(len(points))[:, None]
+    own[~own.any(axis=1), -1] = True
+    others = found[~own].reshape(-1, 2)
+    return others[:, 0], others[:, 1]
+
+
+def _greedy(points: NDArray[np.float64], near: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return pairs from the shortest on, then the same among those left; an odd one joins where it costs least."""
+    left = np.arange(len(points))
+    pairs: list[list[int]] = []
+    while left.size > 1:
+        free = [True] * len(points)
+        for number in np.argsort(costs(points, near), kind="stable").tolist():
+            u, v = int(near[number, 0]), int(near[number, 1])
+            if free[u] and free[v]:
+                free[u] = free[v] = False
+                pairs.append([u, v, -1])
+        left = left[np.array(free)[left]]
+        if left.size > 1:
+            near = _near(points[left])
+            near[:, :2] = left[near[:, :2]]
+    groups = np.array(pairs, np.int64)
+    if left.size:
+        grown = groups.copy()
+        grown[:, 2] = left[0]
+        best = int(np.argmin(costs(points, grown) - costs(points, groups)))
+        groups[best] = grown[best]
+    return groups
+
+
+def _matching_library() -> Any:
+    try:
+        import highspy  # noqa: F401 - the program needs it
+        import rustworkx
+    except ImportError as error:
+        raise MissingExtra(
+            'matching needs rustworkx and highspy; install them with: pip install "shoal[matching]"'
+        ) from error
+    return rustworkx

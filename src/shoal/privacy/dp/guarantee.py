@@ -1,0 +1,141 @@
+"""What differential privacy promises: epsilon, delta, and which databases are neighbours (Thaeter 2021, Def. 10.4).
+
+A mechanism M is (epsilon, delta)-differentially private if for every set S of results and all neighbouring databases X
+and Y: Pr[M(X) in S] <= exp(epsilon) Pr[M(Y) in S] + delta. *add-remove* neighbours differ by one record that is there
+or not, so that even the number of records is protected; *replace* neighbours have the same number of records, which is
+public, and differ in the values of one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from shoal.errors import ParameterError
+
+
+class Neighbours(StrEnum):
+    """Which two databases must be hard to tell apart."""
+
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+
+_WORDS = {
+    Neighbours.ADD_REMOVE: "one record more or less",
+    Neighbours.REPLACE: "one record with other values",
+}
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A promise of differential privacy.
+
+    Parameters
+    ----------
+    epsilon
+        The bound on the privacy loss; smaller is safer.
+    delta
+        The probability with which the bound may fail; far below one over the number of records.
+    neighbours
+        Which databases are neighbours.
+    public
+        What is taken as known to everybody, and so not protected.
+
+    Examples
+    --------
+    >>> promise = Guarantee(0.5)
+    >>> promise.sentence
+    '(0.5, 0)-differential privacy; neighbours: one record more or less'
+    >>> promise.for_replacement().epsilon
+    1.0
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    public: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        check_delta(self.delta)
+
+    @property
+    def sentence(self) -> str:
+        """The promise in words."""
+        known = f"; public: {', '.join(self.public)}" if self.public else ""
+        return f"({self.epsilon:g}, {self.delta:g})-differential privacy; neighbours: {_WORDS[self.neighbours]}{known}"
+
+    def for_replacement(self) -> Guarantee:
+        """Return what the promise means for neighbours by replacement: one record less, then one more.
+
+        Group privacy of two steps: 2 epsilon, and (1 + exp(epsilon)) delta (Dwork & Roth 2014, Theorem 2.2 and its
+        extension to delta).
+        """
+        if self.neighbours == Neighbours.REPLACE:
+            return self
+        delta = (1 + math.exp(self.epsilon)) * self.delta
+        if delta >= 1:
+            raise ParameterError(
+                f"epsilon={self.epsilon:g} and delta={self.delta:g} promise nothing for records that are replaced"
+            )
+        return Guarantee(2 * self.epsilon, delta, Neighbours.REPLACE, self.public)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the promise for a manifest."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": str(self.neighbours),
+            "public": list(self.public),
+            "sentence": self.sentence,
+        }
+
+
+def check_epsilon(epsilon: float) -> None:
+    """Refuse an epsilon that is no positive finite number.
+
+    Examples
+    --------
+    >>> check_epsilon(0)
+    Traceback (most recent call last):
+        ...
+    shoal.errors.ParameterError: epsilon=0 must be a finite number above 0; common values are 0.1 to 2
+    """
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < math.inf:
+        raise ParameterError(f"epsilon={epsilon!r} must be a finite number above 0; common values are 0.1 to 2")
+    if not 1e-9 <= epsilon <= 1e6:
+        raise ParameterError(f"epsilon={epsilon:g} is outside 1e-9 to 1e6: all noise, or no privacy at all")
+
+
+def check_delta(delta: float, *, needed: bool = False) -> None:
+    """Refuse a delta outside 0 to 1, and 0 where the mechanism needs more.
+
+    Examples
+    --------
+    >>> check_delta(1.5)
+    Traceback (most recent call last):
+        ...
+    shoal.errors.ParameterError: delta=1.5 must be at least 0 and below 1
+    """
+    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta < 1:
+        raise ParameterError(f"delta={delta!r} must be at least 0 and below 1")
+    if needed and delta == 0:
+        raise ParameterError(
+            "this mechanism protects by sampling and needs delta above 0; choose it far below one over the number of "
+            "records, for example 1e-6"
+        )
+
+
+def check_share(value: float, name: str) -> None:
+    """Refuse a number that is not strictly between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise ParameterError(f"{name}={value!r} must lie strictly between 0 and 1")
+
+
+def check_smallest(k: int) -> None:
+    """Refuse a smallest group that is no whole number of at least 1."""
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise ParameterError(f"k={k!r} must be a whole number of at least 1")

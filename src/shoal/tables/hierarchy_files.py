@@ -1,0 +1,33 @@
+"""Hierarchy files as ARX writes them: no header, one row per value, its ancestors from near to far."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from shoal.errors import FileProblem
+
+
+def read_hierarchy_rows(path: Path, delimiter: str | None = None) -> list[list[str]]:
+    r"""Return the fields of each row; the delimiter is ``;``, a tabulator or ``,``, found in this order if not given.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "job.csv").write_text("baker;craft;*\npainter;craft;*\n")
+    ...     read_hierarchy_rows(Path(folder, "job.csv"))
+    [['baker', 'craft', '*'], ['painter', 'craft', '*']]
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as problem:
+        raise FileProblem(f'hierarchy file "{path}" cannot be read: {(problem.strerror or "").lower()}') from None
+    except UnicodeDecodeError:
+        raise FileProblem(f'hierarchy file "{path}" is not UTF-8 text; save it as UTF-8') from None
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise FileProblem(f'hierarchy file "{path}" is empty; it needs one row per value')
+    if delimiter is None:
+        delimiter = next((sign for sign in (";", "\t") if sign in lines[0]), ",")
+    return [[field.strip() for field in row] for row in csv.reader(lines, delimiter=delimiter)]

@@ -1,0 +1,238 @@
+"""Annealing, pricing, bounds and their combination, against enumeration."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from shoal.errors import ParameterError
+from shoal.methods.optimal.annealing import anneal, group_costs
+from shoal.methods.optimal.column_bound import Relaxation, violated
+from shoal.methods.optimal.master import Clock, Cuts, Duals
+from shoal.methods.optimal.pricing import Pricer, column_costs
+from shoal.methods.optimal.set_partition import set_partition
+from shoal.methods.registry import get_method
+from shoal.progress import Progress
+from shoal.threads import set_threads
+
+from naive.optimal import small_instance, small_optimum
+from strategies import points_and_k
+
+
+def all_groups(n, k):
+    return [group for m in range(k, min(2 * k, n + 1)) for group in combinations(range(n), m)]
+
+
+def sse(points, group):
+    own = points[list(group)]
+    return ((own - own.mean(axis=0)) ** 2).sum()
+
+
+def reduced_cost(points, group, duals):
+    value = sse(points, group) - duals.elements[list(group)].sum()
+    for inside, divisor, price in zip(*duals.cuts, strict=True):
+        value += price * (inside[list(group)].sum() // divisor)
+    return value
+
+
+def random_duals(rng, n, scale, cuts):
+    members = np.zeros((cuts, n), bool)
+    for line in members:
+        line[rng.choice(n, 3, replace=False)] = True
+    return Duals(rng.normal(scale, scale, n), Cuts(members, np.full(cuts, 2), rng.exponential(scale, cuts)))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_pricing_finds_the_cheapest_group_of_every_root(seed):
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 5))
+    n = int(rng.integers(max(k, 3), 12))
+    points = rng.normal(size=(n, int(rng.integers(1, 4))))
+    if seed % 3 == 0:
+        points = points[rng.integers(0, n, n)]
+    duals = random_duals(rng, n, 1.0 + seed % 2, cuts=seed % 5)
+    found = Pricer(points, k).price(duals, keep=50)
+    rank = np.argsort(np.argsort(-duals.elements, kind="stable"))
+    cheapest = np.zeros(n)
+    for group in all_groups(n, k):
+        root = min(group, key=lambda j: rank[j])
+        cheapest[root] = min(cheapest[root], reduced_cost(points, group, duals))
+    np.testing.assert_allclose(np.minimum(found.slack, 0.0), cheapest, atol=1e-7)
+    for column, cost in zip(found.columns, found.costs, strict=True):
+        group = column[column >= 0]
+        assert k <= group.size < 2 * k
+        assert np.unique(group).size == group.size
+        assert cost == pytest.approx(sse(points, group), abs=1e-12)
+        assert reduced_cost(points, group, duals) < 0
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3, 10, 40])
+def test_pricing_that_gives_up_still_bounds(limit):
+    for seed in range(20):
+        rng = np.random.default_rng([limit, seed])
+        k, n = 3, 11
+        points = rng.normal(size=(n, 2))
+        duals = random_duals(rng, n, 2.0, cuts=seed % 3)
+        pricer = Pricer(points, k)
+        short, long = pricer.price(duals, limit=limit), pricer.price(duals)
+        assert (short.slack <= long.slack + 1e-12).all()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_bound_of_any_worth_is_below_the_optimum_and_its_duals_are_feasible(seed):
+    points, k = small_instance(seed)
+    n = points.shape[0]
+    points = points - points.mean(axis=0)
+    scale = max(float((points**2).sum()) / n, 1e-300)
+    start = np.array_split(np.arange(n), n // k)
+    columns = np.full((len(start), 2 * k - 1), -1, np.int32)
+    for line, group in zip(columns, start, strict=True):
+        line[: group.size] = group
+    relaxation = Relaxation(points / np.sqrt(scale), k, columns, column_costs(points / np.sqrt(scale), columns))
+    optimum = float(small_optimum(seed)) / scale
+    relaxation.solve(Clock(None))
+    for entry in relaxation.log:
+        assert entry[2] <= optimum * (1 + 1e-9) + 1e-9
+    while relaxation.cut():
+        relaxation.solve(Clock(None))
+        assert relaxation.bound <= optimum * (1 + 1e-9) + 1e-9
+    best = relaxation._best
+    slack = relaxation.pricer.price(best).slack
+    lowered = Duals(best.elements + np.minimum(slack, 0.0), best.cuts)
+    for group in all_groups(n, k):
+        assert reduced_cost(points / np.sqrt(scale), group, lowered) >= -1e-7
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_small_tables_are_solved_to_the_optimum(seed):
+    points, k = small_instance(seed)
+    facts = {}
+    labels = set_partition(points, k, facts=facts)
+    optimum = float(small_optimum(seed))
+    assert group_costs(points, labels).sum() == pytest.approx(
+        optimum, rel=1e-6, abs=1e-9 * (1 + np.abs(points).max() ** 2)
+    )
+    assert facts["bound"] <= optimum * (1 + 1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_thousands_of_small_tables_are_solved_to_the_optimum(part):
+    for seed in range(1000 + 150 * part, 1000 + 150 * (part + 1)):
+        test_small_tables_are_solved_to_the_optimum(seed)
+
+
+@settings(max_examples=40, deadline=None)
+@given(points_and_k(max_n=40, max_k=4))
+def test_annealing_never_loses_and_keeps_sizes(problem):
+    points, k = problem
+    points = points - points.mean(axis=0)
+    labels = np.unique(get_method("mdav").run(points, k), return_inverse=True)[1]
+    better = anneal(points, labels, k, effort=20.0)
+    sizes = np.bincount(better)
+    assert sizes.min() >= k
+    assert sizes.max() <= 2 * k - 1
+    assert group_costs(points, better).sum() <= group_costs(points, labels).sum() * (1 + 1e-9)
+
+
+def test_cells_of_a_large_table_hold_whole_groups(monkeypatch, rng):
+    monkeypatch.setattr("shoal.methods.optimal.annealing.CELL", 60)
+    points = rng.normal(size=(500, 3))
+    labels = np.unique(get_method("mdav").run(points, 4), return_inverse=True)[1]
+    better = anneal(points, labels, 4, effort=30.0)
+    assert np.bincount(better).min() >= 4
+    assert group_costs(points, better).sum() < 0.95 * group_costs(points, labels).sum()
+
+
+def test_the_same_groups_with_any_number_of_threads(rng):
+    points = rng.normal(size=(300, 3))
+    found = []
+    for threads in (1, 2, 5):
+        set_threads(threads)
+        try:
+            found.append(set_partition(points, 3, effort=20.0, seed=5))
+        finally:
+            set_threads(None)
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_never_worse_than_ona_star(rng):
+    points = rng.lognormal(size=(200, 4))
+    points = (points - points.mean(axis=0)) / points.std(axis=0)
+    for k in (2, 3, 6):
+        facts = {}
+        labels = set_partition(points, k, effort=20.0, facts=facts)
+        rival = np.unique(get_method("ona-star").run(points, k), return_inverse=True)[1]
+        assert group_costs(points, labels).sum() <= group_costs(points, rival).sum() * (1 + 1e-12)
+        assert 0.0 <= facts["gap"] < 0.5
+
+
+class Impatient(Progress):
+    """Presses Ctrl-C after some steps."""
+
+    def __init__(self, patience):
+        super().__init__()
+        self.patience = patience
+
+    def advance(self, steps=1):
+        self.patience -= steps > 0
+        if self.patience == 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("patience", [45, 60, 85, 100])
+def test_an_interrupt_returns_the_best_grouping_so_far(patience, rng, monkeypatch):
+    points = rng.normal(size=(120, 3))
+    start = np.unique(get_method("mdav").run(points, 3), return_inverse=True)[1]
+    monkeypatch.setattr("shoal.methods.optimal.set_partition._quick_grouping", lambda *_: start)
+    facts = {}
+    labels = set_partition(points, 3, effort=20.0, progress=Impatient(patience), facts=facts)
+    assert facts["stopped"] == "interrupted"
+    assert np.bincount(labels).min() >= 3
+    assert group_costs(points, labels).sum() <= group_costs(points, start).sum()
+
+
+def test_a_limit_of_time_is_said(rng):
+    facts = {}
+    labels = set_partition(rng.normal(size=(300, 3)), 3, seconds=0.5, facts=facts)
+    assert np.bincount(labels).min() >= 3
+    assert facts["stopped"] in {"done", "the time is over"}
+    assert facts["gap"] >= 0
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_the_gap_does_not_depend_on_the_scale(scale, rng):
+    points = 1e3 + rng.normal(size=(60, 2))
+    one, other = {}, {}
+    set_partition(points, 3, effort=20.0, facts=one)
+    set_partition(points * scale, 3, effort=20.0, facts=other)
+    assert other["gap"] == pytest.approx(one["gap"], abs=1e-4)
+    assert other["bound"] == pytest.approx(one["bound"] * scale**2, rel=1e-3)
+
+
+def test_equal_records_cost_nothing():
+    facts = {}
+    labels = set_partition(np.ones((7, 2)), 3, facts=facts)
+    assert np.bincount(labels).min() >= 3
+    assert facts["gap"] == 0.0
+
+
+def test_violated_triples_are_violated(rng):
+    columns = rng.integers(0, 9, (30, 3)).astype(np.int32)
+    columns = columns[[np.unique(column).size == 3 for column in columns]]
+    shares = rng.uniform(0.1, 0.6, len(columns))
+    triples = violated(9, columns, shares)
+    assert triples
+    for triple in triples:
+        met = [len(set(triple) & set(column.tolist())) >= 2 for column in columns]
+        assert shares[met].sum() > 1.0
+
+
+def test_wrong_options_are_refused(rng):
+    points = rng.normal(size=(10, 2))
+    with pytest.raises(ParameterError, match="seconds=-1"):
+        set_partition(points, 2, seconds=-1)
+    with pytest.raises(ParameterError, match="effort=0"):
+        set_partition(points, 2, effort=0)

@@ -1,0 +1,116 @@
+"""Work that watches the clock, on a clock that only moves when the test says so."""
+
+import numpy as np
+import pytest
+
+from shoal.errors import ParameterError
+from shoal.grouping import Grouping
+from shoal.methods.kernels.groups import total_cost
+from shoal.methods.partition import leaves, repair, schedule
+from shoal.methods.partition.blocks import cut_into_blocks
+from shoal.methods.partition.mona_plus import mona_plus
+from shoal.methods.partition.schedule import Pace, Schedule
+from shoal.threads import set_threads
+
+
+class Clock:
+    """A clock on which every record takes as long as it is told."""
+
+    def __init__(self):
+        self.time = 100.0
+
+    def __call__(self):
+        return self.time
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(schedule, "now", made)
+    monkeypatch.setattr(leaves, "now", made)
+    set_threads(1)
+    yield made
+    set_threads(None)
+
+
+def slow_leaf(clock, each):
+    def run(points, k):
+        clock.time += each * len(points)
+        return np.minimum(np.arange(len(points)) // k, len(points) // k - 1)
+
+    return run
+
+
+def test_a_schedule_counts_down(clock):
+    plan = Schedule(10.0)
+    clock.time += 4.0
+    assert (plan.spent, plan.left, plan.late) == (4.0, 6.0, False)
+    clock.time += 6.0
+    assert plan.late
+    with pytest.raises(ParameterError, match="seconds=0 is not possible"):
+        Schedule(0)
+
+
+def test_the_pace_is_kept_while_there_is_time(clock):
+    pace = Pace(Schedule(100.0), 1000)
+    for _ in range(10):
+        clock.time += 6.0
+        pace.done(0, 100, 6.0)
+    assert pace.level == 0
+
+
+def test_blocks_get_coarser_until_the_rest_fits(clock):
+    pace = Pace(Schedule(100.0), 1000)
+    levels = []
+    for _ in range(10):
+        level = pace.level
+        taken = [20.0, 8.0, 4.0, 0.1][level]
+        clock.time += taken
+        pace.done(level, 100, taken)
+        levels.append(level)
+    assert levels == sorted(levels)
+    assert levels[0] == 0
+    assert clock.time - 100.0 <= 100.0
+
+
+@pytest.mark.parametrize("each", [1e-3, 1e-2, 1.0])
+def test_leaves_that_are_too_slow_are_grouped_coarsely(each, clock, rng):
+    points = rng.normal(size=(8000, 3))
+    blocks = cut_into_blocks(points, 500)
+    labels = leaves.group_blocks(points, blocks, 5, slow_leaf(clock, each), 9, "grouping", schedule=Schedule(10.0))
+    Grouping(labels, 5, max_size=9)
+    assert clock.time - 100.0 <= max(10.0, 500 * each)  # never more than a block too late
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_coarse_groups_have_k_to_2k_less_1_records(level, rng):
+    for n in (10, 19, 300):
+        Grouping(leaves.coarsely(rng.normal(size=(n, 2)), 5, level), 5, max_size=9)
+
+
+def test_a_repair_that_runs_out_of_time_keeps_what_it_has(clock, rng, monkeypatch):
+    points = rng.normal(size=(6000, 3))
+    labels = np.arange(6000) // 5
+    refined = repair._refine_block
+
+    def one_second(*arguments):
+        clock.time += 1.0
+        return refined(*arguments)
+
+    monkeypatch.setattr(repair, "_refine_block", one_second)
+    costs = []
+    for seconds in (0.5, 3.0, 1000.0):
+        found = repair.repair(points, labels, 5, passes=2, block=500, schedule=Schedule(seconds))
+        Grouping(found, 5, max_size=9)
+        costs.append(total_cost(points, found))
+    assert total_cost(points, labels) > costs[0] > costs[1] > costs[2]
+
+
+def test_enough_time_changes_nothing(rng):
+    points = rng.normal(size=(3000, 3))
+    np.testing.assert_array_equal(mona_plus(points, 5, block=500, seconds=1e9), mona_plus(points, 5, block=500))
+
+
+def test_no_time_at_all_still_groups(rng):
+    points = rng.normal(size=(3000, 3))
+    Grouping(mona_plus(points, 5, block=500, seconds=1e-9), 5, max_size=9)

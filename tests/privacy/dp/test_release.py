@@ -1,0 +1,266 @@
+"""Tables in, tables under differential privacy out: from Python and from the command line."""
+
+import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from datetime import date, datetime
+from io import StringIO
+from types import SimpleNamespace
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from shoal import datasets, dp
+from shoal.cli import main
+from shoal.errors import DataError, MissingValues, ParameterError, SchemaError, UnknownColumn
+
+BOUNDS = {"age": (0, 110), "income": (0, 100_000)}
+SEXES = ["female", "male", "other"]
+OPTIONS = {
+    "mondrian": {"k": 20},
+    "histogram": {"cells": 5},
+    "intervals": {"alpha": 0.9, "records": 200},
+    "insensitive": {"k": 100},
+    "strongly-safe": {"k": 5, "delta": 1e-3, "cells": 3},
+    "epsilon-safe": {"k": 5, "delta": 1e-3},
+    "small-db": {"cells": 2, "alpha": 0.7},
+}
+
+
+@pytest.fixture(scope="module")
+def people():
+    return datasets.patients(600)
+
+
+def run(*arguments):
+    out, err = StringIO(), StringIO()
+    code = 0
+    with mock.patch.object(sys, "argv", ["shoal", *map(str, arguments)]), redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code
+    return SimpleNamespace(returncode=code or 0, stdout=out.getvalue(), stderr=err.getvalue())
+
+
+@pytest.mark.parametrize("mechanism", OPTIONS)
+def test_every_mechanism_releases_a_table_within_its_bounds(people, mechanism):
+    made = dp.release(people, epsilon=2.0, mechanism=mechanism, bounds=BOUNDS, **OPTIONS[mechanism])
+    assert made.data.columns == ["age", "income"]
+    assert made.data.schema == people.select("age", "income").schema
+    assert len(made.data) > 0
+    for name, (low, high) in BOUNDS.items():
+        assert made.data[name].is_between(low, high).all()
+    assert made.guarantee.epsilon == 2.0
+    assert made.accountant.spent_epsilon <= 2.0
+    assert made.manifest["guarantee"]["epsilon"] == 2.0
+    assert made.manifest["budget"]["spent_epsilon"] == made.accountant.spent_epsilon
+    assert made.manifest["reproducible"] is False
+    assert "no seed" in made.manifest["why_not_reproducible"]
+    json.loads(made.manifest_json())
+
+
+@pytest.mark.parametrize("mechanism", OPTIONS)
+def test_the_manifest_tells_nothing_that_the_promise_does_not_cover(people, mechanism):
+    made = dp.release(people, epsilon=2.0, mechanism=mechanism, bounds=BOUNDS, **OPTIONS[mechanism])
+    public = made.guarantee.neighbours == dp.Neighbours.REPLACE
+    assert (made.manifest["input"]["records"] == 600) is public
+    assert "sha256" not in made.manifest["input"]["fingerprint"]
+    assert ("600" in json.dumps(made.manifest["input"])) is public
+
+
+def test_k_anonymity_comes_with_microaggregated_releases(people):
+    made = dp.release(people, epsilon=3.0, mechanism="mondrian", bounds=BOUNDS, k=20)
+    assert made.data.group_by("age", "income").len()["len"].min() >= 20
+
+
+def test_a_release_with_a_large_budget_is_near_the_original(people):
+    made = dp.release(people, epsilon=100.0, mechanism="mondrian", bounds=BOUNDS, k=10)
+    assert abs(len(made.data) - 600) < 20
+    assert made.data["age"].mean() == pytest.approx(people["age"].mean(), abs=2)
+    assert made.data["income"].mean() == pytest.approx(people["income"].mean(), rel=0.05)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_the_table_comes_back_in_the_library_it_came_in(people, kind):
+    given = kind(people.select("age", "sex").to_dict(as_series=False))
+    made = dp.release(given, epsilon=1.0, mechanism="histogram", bounds={"age": (0, 110)}, categories={"sex": SEXES})
+    assert isinstance(made.data, type(given))
+    assert set(pl.DataFrame(made.data)["sex"].to_list()) <= set(SEXES)
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds"),
+    [
+        ([date(2024, 1, 1), date(2024, 6, 30)] * 100, ("2024-01-01", date(2024, 12, 31))),
+        ([datetime(2024, 1, 1, 3), datetime(2024, 6, 30, 23)] * 100, ("2024-01-01 00:00:00", datetime(2024, 12, 31))),
+        ([0.25, 0.75] * 100, (0, 1)),
+        (pl.Series([1, 7] * 100, dtype=pl.UInt8), (0, 9)),
+        (pl.Series([1, 2**64 - 1] * 100, dtype=pl.UInt64), (0, 9)),
+        (pl.Series([-1e300, 1e300] * 100), (-1e300, 1e300)),
+        (pl.Series([1.5, 2.5] * 100, dtype=pl.Float32), (0.5, 3.5)),
+        (pl.Series([1, -3] * 100).cast(pl.Decimal(10, 2)), (-5, 5)),
+    ],
+)
+@pytest.mark.parametrize("mechanism", ["histogram", "insensitive", "mondrian"])
+def test_numbers_and_dates_of_every_kind_stay_what_they_are(values, bounds, mechanism):
+    table = pl.DataFrame({"x": values})
+    options = {} if mechanism == "histogram" else {"k": 10}
+    made = dp.release(table, epsilon=5.0, mechanism=mechanism, bounds={"x": bounds}, **options)
+    assert made.data.schema == table.schema
+    shown = made.manifest["domain"][0]
+    assert str(shown["low"]).startswith(str(bounds[0])[:4])
+
+
+def test_values_beyond_the_bounds_are_moved_to_them():
+    table = pl.DataFrame({"x": [-50, 500] * 200})
+    made = dp.release(table, epsilon=20.0, mechanism="histogram", bounds={"x": (0, 9)})
+    counts = made.data["x"].value_counts()
+    assert set(counts.filter(pl.col("count") > 100)["x"]) == {0, 9}
+
+
+def test_categories_that_are_numbers_stay_numbers():
+    table = pl.DataFrame({"code": [1, 2] * 100})
+    made = dp.release(table, epsilon=5.0, mechanism="histogram", categories={"code": [1, 2, 3]})
+    assert made.data.schema == table.schema
+
+
+def test_a_file_is_read_and_written_with_its_manifest(people, tmp_path):
+    people.write_csv(tmp_path / "people.csv")
+    made = dp.release(tmp_path / "people.csv", epsilon=1.0, bounds=BOUNDS, k=50)
+    paths = made.write(tmp_path / "private.csv")
+    assert [path.name for path in paths] == ["private.csv", "private.manifest.json"]
+    assert json.loads(paths[1].read_text()) == made.manifest
+    assert pl.read_csv(paths[0]).columns == ["age", "income"]
+    assert any("left out" in text and "diagnosis" in text for text in made.warnings)
+
+
+def test_two_runs_differ():
+    table = pl.DataFrame({"x": [1, 2] * 100})
+    made = [dp.release(table, epsilon=0.1, mechanism="histogram", bounds={"x": (0, 50)}) for _ in range(2)]
+    # 10 noisy counts of scale 10 agree by chance with probability below (1/20)^10
+    assert made[0].manifest["output"]["fingerprint"] != made[1].manifest["output"]["fingerprint"]
+
+
+def test_too_large_a_price_is_warned_of(people):
+    made = dp.release(people, epsilon=50.0, mechanism="strongly-safe", bounds=BOUNDS, k=5, delta=0.2, cells=2)
+    assert any("promises next to nothing" in text for text in made.warnings)
+    assert any("delta=0.2" in text for text in made.warnings)
+    assert made.manifest["guarantee_if_a_record_is_replaced"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        ({"bounds": {}}, SchemaError, r'column "name" needs the list of its possible categories'),
+        ({"columns": ["age", "height"]}, SchemaError, r'column "height" needs bounds .* --bounds height=low\.\.high'),
+        ({"columns": ["age", "region"]}, SchemaError, r'--categories "region=a\|b"'),
+        ({"bounds": {"age": (110, 0)}}, ParameterError, 'column "age": its lower bound must be below'),
+        ({"bounds": {"age": (5, 5)}}, ParameterError, "must be below"),
+        ({"bounds": {"age": (0,)}}, ParameterError, "two finite bounds"),
+        ({"bounds": {"age": (0, float("inf"))}}, ParameterError, "two finite bounds"),
+        ({"bounds": {"age": ("low", "high")}}, ParameterError, "two finite bounds"),
+        ({"bounds": {"region": (0, 1)}}, SchemaError, '"region" holds no numbers or dates'),
+        ({"bounds": {"agee": (0, 1)}}, UnknownColumn, 'did you mean "age"'),
+        ({"categories": {"age": ["1"]}}, SchemaError, "bounds and categories"),
+        ({"epsilon": 0}, ParameterError, "epsilon=0 must be"),
+        ({"epsilon": -1.0}, ParameterError, "epsilon=-1.0 must be"),
+        ({"mechanism": "mondriaan"}, ParameterError, 'did you mean "mondrian"'),
+        ({"k": None}, ParameterError, 'mechanism "mondrian" needs k'),
+        ({"k": 0}, ParameterError, "k=0"),
+        ({"cells": 3}, ParameterError, 'mechanism "mondrian" has no option "cells"'),
+        ({"output": "both"}, ParameterError, "choose synthetic or microaggregated"),
+        ({"categories": {"sex": ["female", "male"]}}, SchemaError, "is for numbers and dates"),
+    ],
+)
+def test_bad_input_is_refused_with_the_way_out(people, change, error, text):
+    given = {"epsilon": 1.0, "mechanism": "mondrian", "bounds": BOUNDS, "k": 20} | change
+    with pytest.raises(error, match=text):
+        dp.release(people, **given)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"mechanism": "strongly-safe", "k": 5}, "needs delta"),
+        ({"mechanism": "strongly-safe", "k": 5, "delta": 0.0}, "needs delta above 0"),
+        ({"mechanism": "strongly-safe", "k": 5, "delta": 1.0}, "delta=1.0"),
+        ({"mechanism": "insensitive", "k": 601}, "k=601 needs at least 601 records"),
+        ({"mechanism": "histogram", "cells": 0}, "cells=0"),
+        ({"mechanism": "histogram", "cells": 50_000}, "too large to count"),
+        ({"mechanism": "histogram", "neighbours": "friends"}, "choose add-remove or replace"),
+        ({"mechanism": "histogram", "categories": {"sex": ["female"]}}, "not among its 1 categories"),
+        ({"mechanism": "histogram", "categories": {"sex": ["female", "female"]}}, "different categories"),
+        ({"mechanism": "intervals", "records": 0}, "records=0"),
+        ({"mechanism": "small-db", "cells": 20}, "SmallDB would have to try"),
+        ({"mechanism": "strongly-safe", "k": 599, "delta": 1e-9, "cells": 9}, "nothing is left to release"),
+    ],
+)
+def test_bad_options_are_refused(people, options, text):
+    with pytest.raises((ParameterError, DataError, SchemaError), match=text):
+        dp.release(people, epsilon=1.0, bounds=BOUNDS, **options)
+
+
+def test_missing_and_infinite_values_are_refused():
+    with pytest.raises(MissingValues, match='column "x" has 1 missing values; fill them with a constant'):
+        dp.release(pl.DataFrame({"x": [1, None]}), epsilon=1.0, mechanism="histogram", bounds={"x": (0, 1)})
+    with pytest.raises(MissingValues, match="missing"):
+        dp.release(pl.DataFrame({"x": [1.0, np.nan]}), epsilon=1.0, mechanism="histogram", bounds={"x": (0, 1)})
+    with pytest.raises(DataError, match='column "x" has infinite values'):
+        dp.release(pl.DataFrame({"x": [1.0, np.inf]}), epsilon=1.0, mechanism="histogram", bounds={"x": (0, 1)})
+
+
+def test_the_command_writes_table_and_manifest_and_shows_the_account(people, tmp_path):
+    people.write_csv(tmp_path / "people.csv")
+    private = tmp_path / "private.csv"
+    done = run("dp", tmp_path / "people.csv", "--epsilon", 1, "-k", 50, "--bounds", "age=0..110", "-o", private)
+    assert done.returncode == 0, done.stderr
+    assert "(1, 0)-differential privacy; neighbours: one record more or less" in done.stdout
+    assert "mean of each part" in done.stdout
+    assert "of 1" in done.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "private.csv", "private.manifest.json"}
+    assert json.loads((tmp_path / "private.manifest.json").read_text())["guarantee"]["neighbours"] == "add-remove"
+
+
+def test_the_command_reads_categories_and_prints_json(people, tmp_path):
+    people.write_csv(tmp_path / "people.csv")
+    done = run(
+        "dp", tmp_path / "people.csv", "--mechanism", "histogram", "--epsilon", 1, "--cells", 4, "--json",
+        "--bounds", "age=0..110,admitted=2020-01-01..2030-01-01", "--categories", "sex=female|male|other",
+        "-o", tmp_path / "private.csv",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads(done.stdout)
+    assert manifest["mechanism"]["options"] == {"cells": 4}
+    assert [column["name"] for column in manifest["domain"]] == ["age", "sex", "admitted"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--epsilon", "1", "--columns", "age", "-k", "5"], 'column "age" needs bounds'),
+        (["--epsilon", "0", "--bounds", "age=0..9", "-k", "5"], "epsilon=0.0 must be"),
+        (["--epsilon", "1", "--bounds", "age=0-9", "-k", "5"], "write it as age=LOW..HIGH"),
+        (["--epsilon", "1", "--bounds", "age=9..0", "-k", "5"], "lower bound must be below"),
+        (["--epsilon", "1", "--bounds", "age=0..9"], "needs k"),
+    ],
+)
+def test_the_command_refuses_mistakes_and_writes_nothing(people, tmp_path, arguments, text):
+    people.write_csv(tmp_path / "people.csv")
+    done = run("dp", tmp_path / "people.csv", *arguments, "-o", tmp_path / "private.csv")
+    assert done.returncode == 2
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"people.csv"}
+
+
+def test_the_command_never_overwrites_its_input(people, tmp_path):
+    people.write_csv(tmp_path / "people.csv")
+    before = (tmp_path / "people.csv").read_bytes()
+    done = run("dp", tmp_path / "people.csv", "--epsilon", 1, "--bounds", "age=0..9", "-o", tmp_path / "people.csv")
+    assert done.returncode == 2
+    assert (tmp_path / "people.csv").read_bytes() == before
