@@ -38,6 +38,19 @@ def test_every_combination_has_its_figures():
     assert found.to_frame().height == 4
 
 
+def test_limits_beyond_k_are_levels_of_their_own():
+    settings = {"quasi": QUASI, "confidential": ["diagnosis"]}
+    found = shoal.compare(PEOPLE, k=3, l=[2, 3], t=0.5, methods=["mdav"], **settings)
+    assert [(one.k, one.l, one.t) for one in found] == [(3, 2, 0.5), (3, 3, 0.5)]
+    for one in found:
+        release = shoal.protect(PEOPLE, 3, l=one.l, t=one.t, method="mdav", **settings)
+        assert one.loss == release.loss.information
+        figures = shoal.assess(release.data, **settings).to_dict()["figures"]
+        assert figures["k"] >= 3
+        assert figures["l"] >= one.l
+        assert figures["t"] <= one.t + 1e-12
+
+
 def test_a_failing_combination_is_listed_with_its_reason_and_the_others_go_on(monkeypatch):
     found = shoal.compare(PEOPLE, k=[3, 100], methods=["optimal-1d", "mdav"], quasi=QUASI)
     failed = {one.name: one.reason for one in found if one.reason}
