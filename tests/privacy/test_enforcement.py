@@ -103,15 +103,13 @@ def test_a_release_keeps_its_limits_and_says_so(limits):
 def test_every_method_can_be_held_to_limits(name):
     kind = get_method(name).data
     quasi = {"values": ["age"], "codes": ["sex", "band"]}.get(kind, ["age", "income"])
-    table = people(48).with_columns(band=(pl.col("age") // 20).cast(pl.String))
-    options = {"k": 3, "quasi": quasi, "confidential": ["disease", "cost"], "method": name}
-    try:
-        shoal.protect(table, **options)
-    except shoal.errors.ShoalError as problem:
-        pytest.skip(f"not for this table: {problem}")
+    n = 16 if name == "brute-force" else 48  # it refuses more than 18 records
+    table = people(n).with_columns(band=(pl.col("age") // 20).cast(pl.String))
+    k = 2 if name == "matching" else 3  # it makes pairs only
+    options = {"k": k, "quasi": quasi, "confidential": ["disease", "cost"], "method": name}
     release = shoal.protect(table, l=2, t=0.45, **options)
     found = shoal.assess(release.data, quasi=quasi, confidential=["disease", "cost"])
-    assert found.k >= 3
+    assert found.k >= k
     assert found.l >= 2
     assert found.t <= 0.45 + 1e-9
 
