@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.methods.optimal.master import Clock
 from shoal.methods.optimal.windows import windows
+from shoal.methods.refine import in_order
 from shoal.progress import SILENT, Progress
 from shoal.threads import run_in_threads
 
@@ -153,7 +154,7 @@ def anneal(
                 break
         if clock.expired():
             break
-    return _renumbered(best)
+    return in_order(best)
 
 
 def _round(
@@ -174,7 +175,7 @@ def _round(
     chains = [
         (
             records,
-            Chain(np.ascontiguousarray(points[records]), _renumbered(labels[records]), k, [seed, number, cell, copy]),
+            Chain(np.ascontiguousarray(points[records]), in_order(labels[records]), k, [seed, number, cell, copy]),
         )
         for cell, records in enumerate(cells)
         for copy in range(copies)
@@ -248,8 +249,3 @@ def _neighbours(points: NDArray[np.float64]) -> NDArray[np.int64]:
     wanted = min(NEIGHBOURS + 1, n)
     found = cKDTree(points).query(points, k=np.arange(1, wanted + 1))[1]
     return np.ascontiguousarray(found[:, 1:] if wanted > 1 else found, np.int64)
-
-
-def _renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return labels 0, 1, ... without holes."""
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)

@@ -18,6 +18,7 @@ from shoal.methods.optimal.annealing import anneal, group_costs
 from shoal.methods.optimal.column_bound import Relaxation
 from shoal.methods.optimal.master import Clock, solve_integer
 from shoal.methods.optimal.pricing import column_costs
+from shoal.methods.refine import in_order, split_large
 from shoal.methods.registry import get_method, method
 from shoal.progress import SILENT, Progress
 
@@ -129,7 +130,7 @@ class _Search:
 
     def begin(self) -> None:
         """Start with the best quick grouping."""
-        labels = _split_large(self.points, _quick_grouping(self.points, self.k, self.progress), self.k)
+        labels = split_large(self.points, in_order(_quick_grouping(self.points, self.k, self.progress)), self.k)
         cost = float(group_costs(self.points, labels).sum())
         if cost > 0.0:  # solvers have absolute tolerances: let a record cost about 1
             self.scale = float(2.0 ** np.round(np.log2(labels.size / cost) / 2))
@@ -138,7 +139,7 @@ class _Search:
 
     def offer(self, labels: NDArray[np.int64]) -> bool:
         """Take a grouping if it is better; note its groups in any case."""
-        labels = np.unique(labels, return_inverse=True)[1]
+        labels = in_order(labels)
         cost = float(group_costs(self.points, labels).sum())
         better = self.labels is None or cost < self.cost
         if better:
@@ -260,18 +261,3 @@ def _quick_grouping(points: NDArray[np.float64], k: int, progress: Progress) -> 
     """Return the groups to begin with."""
     name = "ona-star" if points.shape[0] <= QUADRATIC else "mona-plus"
     return get_method(name).run(points, k, progress=progress)
-
-
-def _split_large(points: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Split groups of 2k and more along their longest axis; that never raises the loss."""
-    labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-    count = int(labels.max()) + 1
-    for g in np.flatnonzero(np.bincount(labels) >= 2 * k).tolist():
-        records = np.flatnonzero(labels == g)
-        own = points[records]
-        axis = int(np.argmax(own.var(axis=0)))
-        records = records[np.argsort(own[:, axis], kind="stable")]
-        for piece in np.array_split(records, records.size // k)[1:]:
-            labels[piece] = count
-            count += 1
-    return labels
