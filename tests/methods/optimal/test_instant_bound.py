@@ -71,7 +71,7 @@ def test_no_pair_is_forgotten(shape, many, rng, monkeypatch):
     elif shape == "far":
         points += 1e9
     scaled, _ = module._scaled(points)
-    prices, sums, lowered = module._prices_and_pairs(scaled, 3, 24)
+    prices, _, _, sums, lowered = module._prices_and_pairs(scaled, 3, 24)
     exact = all_pairs(scaled, prices, 3)
     found = Fraction(module._rounded_down(prices, sums, lowered, 3))
     assert found <= exact

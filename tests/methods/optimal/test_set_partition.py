@@ -8,8 +8,8 @@ from hypothesis import given, settings
 
 from shoal.errors import ParameterError
 from shoal.methods.optimal.annealing import anneal, group_costs
-from shoal.methods.optimal.column_bound import Relaxation, violated
-from shoal.methods.optimal.master import Clock, Cuts, Duals
+from shoal.methods.optimal.column_bound import Relaxation
+from shoal.methods.optimal.master import Clock, Cuts, Duals, no_cuts
 from shoal.methods.optimal.pricing import Pricer, column_costs
 from shoal.methods.optimal.set_partition import set_partition
 from shoal.methods.registry import get_method
@@ -38,9 +38,10 @@ def reduced_cost(points, group, duals):
 
 def random_duals(rng, n, scale, cuts):
     members = np.zeros((cuts, n), bool)
-    for line in members:
-        line[rng.choice(n, 3, replace=False)] = True
-    return Duals(rng.normal(scale, scale, n), Cuts(members, np.full(cuts, 2), rng.exponential(scale, cuts)))
+    divisors = rng.integers(2, 4, cuts)
+    for line, divisor in zip(members, divisors, strict=True):
+        line[rng.choice(n, int(rng.integers(divisor, min(n, 2 * divisor + 2) + 1)), replace=False)] = True
+    return Duals(rng.normal(scale, scale, n), Cuts(members, divisors, rng.exponential(scale, cuts)))
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -65,6 +66,35 @@ def test_pricing_finds_the_cheapest_group_of_every_root(seed):
         assert np.unique(group).size == group.size
         assert cost == pytest.approx(sse(points, group), abs=1e-12)
         assert reduced_cost(points, group, duals) < 0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_group_below_a_ceiling_is_listed(seed):
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 4))
+    n = int(rng.integers(max(k, 4), 11))
+    points = rng.normal(size=(n, 2))
+    duals = random_duals(rng, n, 1.0, cuts=seed % 4)
+    ceiling = float(rng.exponential(0.5))
+    found = Pricer(points, k).all_below(duals, ceiling, keep=5_000, limit=10**6)
+    groups = {tuple(sorted(column[column >= 0].tolist())) for column in found}
+    assert groups == {group for group in all_groups(n, k) if reduced_cost(points, group, duals) < ceiling}
+    assert len(groups) == len(found)
+    if len(groups) > 3:
+        assert Pricer(points, k).all_below(duals, ceiling, keep=1, limit=10**6) is None or len(found) <= n
+
+
+def test_pricing_some_roots_with_a_higher_order_agrees_with_pricing_all(rng):
+    points = rng.normal(size=(60, 2))
+    high = rng.uniform(0.1, 0.6, 60)
+    lowered = Duals(high - rng.uniform(0.0, 0.05, 60), no_cuts(60))
+    pricer = Pricer(points, 3)
+    every = pricer.price(lowered, high=high)
+    some = np.sort(rng.choice(60, 20, replace=False))
+    part = pricer.price(lowered, high=high, roots=some)
+    np.testing.assert_array_equal(part.slack[some], every.slack[some])
+    assert (np.delete(part.slack, some) == 0.0).all()
+    assert every.slack.min() == pytest.approx(pricer.price(lowered).slack.min(), abs=1e-12)
 
 
 @pytest.mark.parametrize("limit", [0, 1, 3, 10, 40])
@@ -97,7 +127,7 @@ def test_the_bound_of_any_worth_is_below_the_optimum_and_its_duals_are_feasible(
     while relaxation.cut():
         relaxation.solve(Clock(None))
         assert relaxation.bound <= optimum * (1 + 1e-9) + 1e-9
-    best = relaxation._best
+    best = relaxation.best
     slack = relaxation.pricer.price(best).slack
     lowered = Duals(best.elements + np.minimum(slack, 0.0), best.cuts)
     for group in all_groups(n, k):
@@ -217,17 +247,6 @@ def test_equal_records_cost_nothing():
     labels = set_partition(np.ones((7, 2)), 3, facts=facts)
     assert np.bincount(labels).min() >= 3
     assert facts["gap"] == 0.0
-
-
-def test_violated_triples_are_violated(rng):
-    columns = rng.integers(0, 9, (30, 3)).astype(np.int32)
-    columns = columns[[np.unique(column).size == 3 for column in columns]]
-    shares = rng.uniform(0.1, 0.6, len(columns))
-    triples = violated(9, columns, shares)
-    assert triples
-    for triple in triples:
-        met = [len(set(triple) & set(column.tolist())) >= 2 for column in columns]
-        assert shares[met].sum() > 1.0
 
 
 def test_wrong_options_are_refused(rng):

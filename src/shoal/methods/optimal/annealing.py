@@ -170,7 +170,7 @@ def _round(
     rounds: int,
 ) -> Iterator[tuple[NDArray[np.int64], float]]:
     """Search all cells of one round slice by slice; yield the best labels of all records and the share of work done."""
-    cells = _cells(points, labels, number)
+    cells = [np.arange(labels.size)] if labels.size <= 2 * CELL else cells_of_groups(points, labels, number, CELL)
     copies = CHAINS if len(cells) == 1 else 1
     chains = [
         (
@@ -213,11 +213,18 @@ def _joined(chains: list[tuple[NDArray[np.int64], Chain]], copies: int, labels: 
     return joined
 
 
-def _cells(points: NDArray[np.float64], labels: NDArray[np.int64], number: int) -> list[NDArray[np.int64]]:
-    """Cut a table into cells of whole groups; the cuts depend on the number of the round."""
+def cells_of_groups(
+    points: NDArray[np.float64], labels: NDArray[np.int64], number: int, most: int
+) -> list[NDArray[np.int64]]:
+    """Cut a table into cells of whole groups, of ``most`` records at most; the cuts depend on the number of the round.
+
+    Examples
+    --------
+    >>> points = np.arange(8.0)[:, None]
+    >>> sorted(cell.tolist() for cell in cells_of_groups(points, np.arange(8) // 2, 0, 4))
+    [[0, 1, 2, 3], [4, 5, 6, 7]]
+    """
     n, d = points.shape
-    if n <= 2 * CELL:
-        return [np.arange(n)]
     count = int(labels.max()) + 1
     sizes = np.bincount(labels, minlength=count)
     totals = [np.bincount(labels, weights=points[:, a], minlength=count) for a in range(d)]
@@ -228,14 +235,14 @@ def _cells(points: NDArray[np.float64], labels: NDArray[np.int64], number: int) 
     cells = 0
     while waiting:
         groups = waiting.pop()
-        if sizes[groups].sum() <= CELL:
+        if groups.size == 1 or sizes[groups].sum() <= most:
             cell_of[groups] = cells
             cells += 1
             continue
         spread = centres[groups].std(axis=0)
         direction = spread * rng.normal(size=d)
         order = np.argsort(centres[groups] @ direction, kind="stable")
-        cut = int(len(groups) * rng.uniform(0.35, 0.65))
+        cut = min(max(int(len(groups) * rng.uniform(0.35, 0.65)), 1), len(groups) - 1)
         waiting += [groups[order[:cut]], groups[order[cut:]]]
     by_cell = np.argsort(cell_of[labels], kind="stable")
     return np.split(by_cell, np.cumsum(np.bincount(cell_of[labels], minlength=cells))[:-1])

@@ -11,7 +11,7 @@ record once, so it costs at least the sum of y_i + r_i. Each group has one root 
 that only the n/k lowest r_i need to be added. With cuts that every grouping obeys, their prices are subtracted as
 often as a grouping may meet them.
 
-**Cuts** (subset-row cuts of three records): of all groups that hold two of them or all, a grouping has at most one.
+**Cuts** (see ``separation``) say what no grouping can do but a fraction of one can.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from numpy.typing import NDArray
 
 from shoal.methods.optimal.master import Clock, Duals, Master
 from shoal.methods.optimal.pricing import Priced, Pricer
+from shoal.methods.optimal.separation import violated
 from shoal.progress import SILENT, Progress
 
 SMOOTHING = 0.7  # how much of the best worth so far is kept; less, once that finds nothing new
 CLOSED = 1e-6  # the gap of the linear program at which it is called solved
-CUTS_A_ROUND = 150
-CUTS_A_RECORD = 4  # in one round
-VIOLATED = 0.02
 WORK = 300_000  # nodes in all where there is no limit of time
 SPEED = 200_000.0  # nodes a second, until it is measured
 FEWEST = 50
+CONTENDERS = 100  # groups per record that an integer program can choose among
 QUICK = 2_000  # nodes below a root while the worth is still far off
 
 
@@ -74,8 +73,9 @@ class Relaxation:
         self.log: list[tuple[float, float, float, int, int]] = []
         self.nodes = 0
         self.speed = SPEED
-        self._best: Duals | None = None
+        self.best: Duals | None = None
         self._best_bound = -np.inf  # of the cuts there are now
+        self._packed: list[NDArray[np.uint8]] = []  # the cuts there are, to know them again
         self._progress = progress
 
     def add(self, columns: NDArray[np.int32], costs: NDArray[np.float64]) -> int:
@@ -93,8 +93,8 @@ class Relaxation:
             worth = self._smoothed(duals, smoothing)
             found = self._price(worth, clock, limit)
             bound = self._bound_of(worth, found.slack)
-            if bound > self._best_bound or self._best is None:
-                self._best_bound, self._best = bound, worth
+            if bound > self._best_bound or self.best is None:
+                self._best_bound, self.best = bound, worth
             self.bound = max(self.bound, bound)
             new = self.master.add(found.columns, found.costs)
             self.log.append((clock.elapsed(), self.value, self.bound, len(self.master), len(self.master.cuts.divisors)))
@@ -123,17 +123,22 @@ class Relaxation:
 
     def cut(self) -> int:
         """Add cuts that the last solution violates; return how many."""
-        triples = violated(self.n, self.master.columns, self.master.shares())
-        known = {tuple(np.flatnonzero(inside).tolist()) for inside in self.master.cuts.members}
-        triples = [triple for triple in triples if triple not in known][:CUTS_A_ROUND]
-        if triples:
-            members = np.zeros((len(triples), self.n), bool)
-            np.put_along_axis(members, np.array(triples), values=True, axis=1)
-            self.master.add_cuts(members, np.full(len(triples), 2))
-            if self._best is not None:  # still a valid worth: new cuts cost nothing yet
-                prices = np.append(self._best.cuts.prices, np.zeros(len(triples)))
-                self._best = Duals(self._best.elements, self.master.cuts._replace(prices=prices))
-        return len(triples)
+        known = {
+            (d, inside.tobytes()) for d, inside in zip(self.master.cuts.divisors.tolist(), self._packed, strict=True)
+        }
+        found = violated(self.n, self.k, self.master.columns, self.master.shares())
+        members = np.zeros((len(found), self.n), bool)
+        for line, cut in zip(members, found, strict=True):
+            line[list(cut.records)] = True
+        packed = np.packbits(members, axis=1)
+        new = [q for q, cut in enumerate(found) if (cut.divisor, packed[q].tobytes()) not in known]
+        if new:
+            self._packed += list(packed[new])
+            self.master.add_cuts(members[new], np.array([found[q].divisor for q in new]))
+            if self.best is not None:  # still a valid worth: new cuts cost nothing yet
+                prices = np.append(self.best.cuts.prices, np.zeros(len(new)))
+                self.best = Duals(self.best.elements, self.master.cuts._replace(prices=prices))
+        return len(new)
 
     def promising(self, cost: float) -> NDArray[np.int64]:
         """Return the columns that a grouping cheaper than ``cost`` can contain.
@@ -141,62 +146,27 @@ class Relaxation:
         In a grouping of that cost the reduced costs add up to less than ``cost`` minus the bound of the same worth, and
         only groups whose root has a slack may lower that sum.
         """
-        if self._best is None:
+        if self.best is None:
             return np.arange(len(self.master))
-        reduced = self._best.reduced_costs(self.master.columns, self.master.costs)
+        reduced = self.best.reduced_costs(self.master.columns, self.master.costs)
         return np.flatnonzero(reduced <= max(cost - self._best_bound, 0.0) * (1 + 1e-9) + 1e-12)
 
+    def contenders(self, cost: float) -> NDArray[np.int32] | None:
+        """Return every group that a grouping cheaper than ``cost`` can contain (see ``promising``); None: too many."""
+        if self.best is None:
+            return None
+        room = max(cost - self._best_bound, 0.0) * (1 + 1e-9) + 1e-12
+        found = self.pricer.all_below(self.best, room, keep=CONTENDERS, limit=100 * CONTENDERS)
+        return None if found is None or len(found) > CONTENDERS * self.n else found
+
     def _smoothed(self, duals: Duals, smoothing: float) -> Duals:
-        if self._best is None or smoothing == 0.0:
+        if self.best is None or smoothing == 0.0:
             return duals
-        elements = smoothing * self._best.elements + (1 - smoothing) * duals.elements
-        prices = smoothing * self._best.cuts.prices + (1 - smoothing) * duals.cuts.prices
+        elements = smoothing * self.best.elements + (1 - smoothing) * duals.elements
+        prices = smoothing * self.best.cuts.prices + (1 - smoothing) * duals.cuts.prices
         return Duals(elements, duals.cuts._replace(prices=prices))
 
     def _bound_of(self, worth: Duals, slack: NDArray[np.float64]) -> float:
         lowest = np.sort(np.minimum(slack, 0.0))[: self.n // self.k].sum()
         rounding = 1e-11 * float(np.abs(worth.elements).sum() + worth.cuts.prices.sum())
         return worth.worth(self.master.demand) + float(lowest) - rounding
-
-
-def violated(n: int, columns: NDArray[np.int32], shares: NDArray[np.float64]) -> list[tuple[int, int, int]]:
-    """Return triples of records of which the solution takes more than one group with two of them, worst first.
-
-    Examples
-    --------
-    >>> columns = np.array([[0, 1], [1, 2], [0, 2]], np.int32)
-    >>> violated(3, columns, np.array([0.5, 0.5, 0.5]))
-    [(0, 1, 2)]
-    """
-    used = np.flatnonzero((shares > 1e-6) & (shares < 1 - 1e-6))
-    if used.size == 0:
-        return []
-    lines, weights = columns[used], shares[used]
-    holds = np.zeros((used.size, n + 1), bool)
-    np.put_along_axis(holds, lines.astype(np.int64), values=True, axis=1)  # -1: the last place, which nobody reads
-    records = np.flatnonzero(holds[:, :n].any(axis=0))
-    holds_f = holds[:, records].astype(np.float64)
-    pairs = holds_f.T @ (weights[:, None] * holds_f)
-    found: dict[tuple[int, int, int], float] = {}
-    for a in range(records.size):
-        partners = np.flatnonzero(pairs[a] > 1e-9)
-        partners = partners[partners != a]
-        if partners.size < 2:
-            continue
-        with_a = holds_f[:, a] * weights
-        together = holds_f[:, partners]
-        triple = together.T @ (with_a[:, None] * together)  # groups with a and both
-        total = (
-            pairs[a, partners][:, None] + pairs[a, partners][None, :] + pairs[np.ix_(partners, partners)] - 2 * triple
-        )
-        one, two = np.nonzero(np.triu(total > 1 + VIOLATED, 1))
-        for p, q in zip(one.tolist(), two.tolist(), strict=True):
-            key = tuple(sorted((int(records[a]), int(records[partners[p]]), int(records[partners[q]]))))
-            found[key] = float(total[p, q])  # type: ignore[index]
-    times = np.zeros(n, np.int64)
-    chosen = []
-    for key in sorted(found, key=lambda key: (-found[key], key)):
-        if (times[list(key)] < CUTS_A_RECORD).all():
-            times[list(key)] += 1
-            chosen.append(key)
-    return chosen

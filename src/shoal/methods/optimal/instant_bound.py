@@ -77,13 +77,46 @@ def instant_bound(points: NDArray[np.float64], k: int, *, rounds: int = ROUNDS) 
     scaled, exponent = _scaled(points)
     if scaled.size == 0:
         return 0.0
-    value = _rounded_down(*_prices_and_pairs(scaled, k, rounds), k)
+    prices, _, _, sums, lowered = _prices_and_pairs(scaled, k, rounds)
+    value = _rounded_down(prices, sums, lowered, k)
     if value <= 0.0:
         return 0.0
     try:
         return math.nextafter(math.ldexp(value, 2 * exponent), 0.0)
     except OverflowError:
         return sys.float_info.max
+
+
+def instant_worth(points: NDArray[np.float64], k: int, *, rounds: int = ROUNDS) -> NDArray[np.float64]:
+    """Return a worth of each record such that no group of k or more costs less than its records are worth together.
+
+    The bound of ``instant_bound`` record by record: of each pair's positive part, either record bears a half. A group
+    bears all of those of its own pairs, and pairs across groups only lower what it is worth.
+
+    Parameters
+    ----------
+    points
+        n x d, finite.
+    k
+        The smallest group allowed.
+    rounds
+        How often the prices are improved.
+
+    Examples
+    --------
+    >>> worth = instant_worth(np.array([[0.0], [1.0], [10.0], [11.0]]), 2)
+    >>> round(worth[:2].sum(), 9), round(worth[2:].sum(), 9)  # {0, 1} and {10, 11} cost 1/2 each
+    (np.float64(0.5), np.float64(0.5))
+    """
+    points = np.ascontiguousarray(points, np.float64)
+    scaled, exponent = _scaled(points)
+    if scaled.size == 0:
+        return np.zeros(len(points))
+    prices, owners, others, sums, lowered = _prices_and_pairs(scaled, k, rounds)
+    parts = np.maximum(0.0, sums * (1 + 4 * UNIT) - lowered * (1 - 4 * UNIT))
+    shared = np.bincount(owners, parts, len(points)) + np.bincount(others, parts, len(points))
+    worth = ((k - 1) * prices - shared / 2) / k
+    return np.asarray(np.ldexp(worth - 1e-12 * np.abs(prices), 2 * exponent))
 
 
 def _scaled(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
@@ -96,8 +129,8 @@ def _scaled(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
 
 def _prices_and_pairs(
     points: NDArray[np.float64], k: int, rounds: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the prices and, for each pair that may be cheaper than its prices, their sum and a lowered distance."""
+) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the prices and, for each pair that may be cheaper than its prices, both, their sum, a lowered distance."""
     from scipy.spatial import cKDTree
 
     n = len(points)
@@ -115,16 +148,18 @@ def _prices_and_pairs(
         prices[dear] = np.maximum(0.0, np.minimum(prices[dear], reach[dear] / 2 * (1 - 1e-9)))
         wide = np.setdiff1d(wide, dear)
     narrow = np.setdiff1d(np.arange(n), wide)
-    sums, lowered = [], []
+    left, right, sums, lowered = [], [], [], []
     for owners, others in _pairs(tree, points, around, prices, radii, narrow, wide):
         owns = (prices[owners] > prices[others]) | ((prices[owners] == prices[others]) & (owners > others))
         owners, others = owners[owns], others[owns]
         distances = _squared(points, owners, others)
         both = prices[owners] + prices[others]
         cheap = distances * (1 - 1e-9) <= both
+        left.append(owners[cheap])
+        right.append(others[cheap])
         sums.append(both[cheap])
         lowered.append(distances[cheap] * (1 - (points.shape[1] + 4) * UNIT))
-    return prices, np.concatenate(sums), np.concatenate(lowered)
+    return prices, np.concatenate(left), np.concatenate(right), np.concatenate(sums), np.concatenate(lowered)
 
 
 def _pairs(

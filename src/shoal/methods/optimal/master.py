@@ -80,7 +80,8 @@ class Duals(NamedTuple):
     def reduced_costs(self, columns: NDArray[np.int32], costs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the cost of each column minus what its elements are worth, plus what cuts add."""
         reduced = costs - np.append(self.elements, 0.0)[columns].sum(axis=1)
-        for inside, divisor, price in zip(*self.cuts, strict=True):
+        paid = np.flatnonzero(self.cuts.prices > 0.0)
+        for inside, divisor, price in zip(*(part[paid] for part in self.cuts), strict=True):
             reduced += price * (np.append(inside, False)[columns].sum(axis=1) // divisor)
         return reduced
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.methods.optimal.annealing import anneal, group_costs
+from shoal.methods.optimal.block_bound import block_bound
 from shoal.methods.optimal.column_bound import Relaxation
 from shoal.methods.optimal.master import Clock, solve_integer
 from shoal.methods.optimal.pricing import column_costs
@@ -22,7 +23,9 @@ from shoal.methods.refine import in_order, split_large
 from shoal.methods.registry import get_method, method
 from shoal.progress import SILENT, Progress
 
-SMALL = 6_000  # records up to which all groups can be priced
+SMALL = 6_000  # records up to which one linear program holds all groups,
+MIDDLE = 100_000  # and up to which the programs of blocks are solved if there is
+MINUTE = 50.0  # seconds
 QUADRATIC = 20_000  # records up to which ona-star makes the start
 QUICK_K = 5  # the largest k for which groups are priced without a limit of time,
 SHORT_K = 7  # with one,
@@ -31,6 +34,7 @@ LONG = 200.0  # seconds
 POOL = 60_000  # groups noted at most
 FAR = 0.02  # the gap above which groups are not combined where there is no time limit
 NODES = 20  # of the integer program where there is no time limit
+SOLVER = 2e-6  # what the bound of an integer program may err, as a share of it
 CLOSED = 1e-5  # the gap at which a grouping is called optimal
 
 
@@ -68,9 +72,9 @@ def set_partition(
     effort
         Without ``seconds``: steps of annealing per record.
     bound
-        ``columns``: price all groups, for a bound that comes close (small tables and small k; with a large k it may
-        take very long unless there is a limit of time). ``instant``: sum up nearest neighbours. ``auto``: columns where
-        that is quick or time is limited, else instant. ``none``: no bound.
+        ``columns``: price all groups, for a bound that comes close (small k; with a large k it may take very long
+        unless there is a limit of time; tables of more than 6,000 records block by block). ``instant``: sum up nearest
+        neighbours. ``auto``: columns where that is quick or time is limited, else instant. ``none``: no bound.
     seed
         Chooses the random numbers.
     progress
@@ -160,13 +164,23 @@ class _Search:
         n = self.points.shape[0]
         timed = np.isfinite(self.clock.seconds)
         largest = LONG_K if self.clock.seconds >= LONG else SHORT_K
-        columns = bound == "columns" or (bound == "auto" and n <= SMALL and self.k <= (largest if timed else QUICK_K))
-        first = self.clock.part(0.35 if columns else 1.0) if timed else self.clock
-        if bound not in {"none", "auto"} or n <= QUADRATIC:
+        priced = bound == "columns" or (bound == "auto" and self.k <= (largest if timed else QUICK_K))
+        columns = priced and n <= SMALL
+        blocks = (
+            priced and n > SMALL and (bound == "columns" or (n <= MIDDLE and self.clock.seconds >= MINUTE and timed))
+        )
+        first = self.clock
+        if timed and (columns or blocks):
+            first = self.clock.part(min(0.35, 0.1 + 20.0 / self.clock.seconds) if columns else 0.65)
+        if bound == "instant" or (bound == "auto" and n <= QUADRATIC):
             self._instant()
         self.offer(self._anneal(effort, first, 0.25, self.seed))
         if columns and not self.clock.expired():
             self._columns(effort)
+        if blocks and not self.clock.expired():
+            assert self.labels is not None
+            found = block_bound(self.points, self.labels, self.k, clock=self.clock, progress=self.progress)
+            self.bound = max(self.bound or 0.0, min(found, self.cost))
         if timed and self.clock.expired():
             self.stopped = "the time is over"
 
@@ -224,9 +238,12 @@ class _Search:
         if not timed and self.bound is not None and self.cost > (1.0 + FAR) * self.bound:
             return False  # so many groups would fit that the program could take for ever
         self.progress.stage("combining groups")
-        columns, costs = relaxation.master.columns, relaxation.master.costs
-        keep = relaxation.promising(self.cost)
-        columns, costs = columns[keep], costs[keep]
+        everything = relaxation.contenders(self.cost)
+        if everything is None:
+            keep = relaxation.promising(self.cost)
+            columns, costs = relaxation.master.columns[keep], relaxation.master.costs[keep]
+        else:
+            columns, costs = everything, column_costs(self.points, everything)
         n = self.points.shape[0]
         chosen = solve_integer(
             np.ones(n, np.int64), columns, costs,
@@ -234,6 +251,8 @@ class _Search:
         )  # fmt: skip
         if chosen.interrupted:
             raise KeyboardInterrupt
+        if everything is not None:  # no other group can be in a better grouping than the one there is
+            self.bound = max(self.bound or 0.0, min(chosen.bound * (1 - SOLVER), self.cost))
         if chosen.columns is None:
             return False
         labels = np.empty(n, np.int64)
