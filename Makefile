@@ -7,7 +7,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 install: ## install Shoal with everything needed to work on it
-	$(PYTHON) -m pip install -e '.[test,quality,stats-files]'
+	$(PYTHON) -m pip install -e '.[test,quality,docs,stats-files]'
 
 test: ## run the tests (the slow ones excepted)
 	$(PYTHON) -m pytest -n auto -m 'not slow'
@@ -22,6 +22,11 @@ lint: ## ruff: rules and format
 types: ## mypy on the package
 	$(PYTHON) -m mypy
 
+docs: ## renew the generated pages and build the site into site/
+	$(PYTHON) docs/method_pages.py
+	$(PYTHON) docs/api.py
+	$(PYTHON) -m mkdocs build --strict
+
 bench: ## run all benchmarks
 	for script in benchmarks/*.py; do $(PYTHON) $$script || exit 1; done
 
@@ -31,4 +36,4 @@ demo: ## protect a generated table and write a report
 ci: ## what continuous integration runs, in a fresh environment
 	bash .ci/run
 
-.PHONY: help install test test-slow lint types bench demo ci
+.PHONY: help install test test-slow lint types docs bench demo ci

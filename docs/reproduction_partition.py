@@ -107,9 +107,9 @@ def curve(name, k, rhos):
     for block, passes, rounds, leaf in (
         (1000, 1, 0, "mdav-plus"),
         (3000, 1, 1, "mdav-star"),
-        (10_000, 2, 2, "mdav-star"),
-        (20_000, 3, 2, "mdav-star"),
-        (50_000, 5, 2, "mdav-star"),
+        (10_000, 3, 2, "mdav-star"),
+        (20_000, 4, 2, "mdav-star"),
+        (50_000, 6, 2, "mdav-star"),
     ):
         loss, seconds = measured(points, k, "mona-plus", block=block, passes=passes, rounds=rounds, leaf=leaf)
         curves["mona-plus"].append((loss, seconds))
@@ -217,7 +217,7 @@ if __name__ == "__main__":
         curve("covertype", 5, (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0))
     if "pca" in wanted:
         pca_tables("Large Census", large_census(), 1000, 59, (100, 50, 10, 5, 2))
-        pca_tables("Forest", table("covertype"), 10_000, 39, (100, 50, 10))
+        pca_tables("Forest", table("covertype"), 10_000, 39, (100, 50, 10, 5, 2))
         pca_scan("Large Census", large_census())
         pca_scan("Forest", table("covertype"))
     if "readings" in wanted:

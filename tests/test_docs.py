@@ -2,10 +2,13 @@
 
 import importlib.util
 import re
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from shoal import all_methods
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -14,13 +17,39 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 def load(name):
     spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(ROOT / "docs"))  # scripts there may import each other
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(ROOT / "docs"))
     return module
 
 
-def test_the_list_of_methods_is_up_to_date():
-    index = load("method_index")
-    assert index.PAGE.read_text(encoding="utf-8") == index.page(), "run: python docs/method_index.py"
+def test_the_pages_of_methods_are_those_of_the_registry():
+    script = load("method_pages")
+    files = script.written()
+    for path, text in files.items():
+        assert path.exists(), f"run: python docs/method_pages.py ({path.name})"
+        assert path.read_text(encoding="utf-8") == text, f"run: python docs/method_pages.py ({path.name})"
+    assert set(script.PAGES.glob("*.md")) == {path for path in files if path.parent == script.PAGES}
+
+
+def test_every_method_has_a_picture_and_pictures_stay_small():
+    pictures = sorted((ROOT / "docs" / "methods" / "pictures").glob("*.svg"))
+    assert {picture.stem for picture in pictures} == set(all_methods()), "run: python docs/method_pictures.py"
+    assert sum(picture.stat().st_size for picture in pictures) < 1_500_000
+
+
+@pytest.mark.parametrize("name", ["mdav", "optimal-1d", "mondrian-nominal"])
+def test_pictures_show_what_the_method_does_now(name):
+    script = load("method_pictures")
+    shown = (script.FOLDER / f"{name}.svg").read_text(encoding="utf-8")
+    assert script.picture(name) == shown, f"run: python docs/method_pictures.py {name}"
+
+
+def test_the_reference_of_names_is_up_to_date():
+    script = load("api")
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/api.py"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

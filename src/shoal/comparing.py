@@ -153,6 +153,12 @@ class Comparison:
 
         return comparison_picture(self)
 
+    def png(self) -> bytes:
+        """Return the risk-utility picture as PNG; needs ``shoal[png]``."""
+        from shoal.report.comparison import comparison_png
+
+        return comparison_png(self)
+
     def html(self) -> str:
         """Return table and picture as one self-contained web page."""
         from shoal.report.comparison import comparison_page
@@ -160,16 +166,22 @@ class Comparison:
         return comparison_page(self)
 
     def write(self, *paths: str | Path) -> list[Path]:
-        """Write ``.csv``, ``.svg`` or ``.html`` files, all of them or none; the ending says what."""
+        """Write ``.csv``, ``.svg``, ``.png`` or ``.html`` files, all of them or none; the ending says what."""
         places = [Path(path) for path in paths]
         check_comparison_targets(places)
-        texts = {".csv": self.csv, ".svg": self.svg, ".html": self.html, ".htm": self.html}
+        texts: dict[str, Callable[[], str | bytes]] = {
+            ".csv": self.csv, ".svg": self.svg, ".png": self.png, ".html": self.html, ".htm": self.html,
+        }  # fmt: skip
         write_files({place: _writer(texts[place.suffix.lower()]()) for place in places})
         return places
 
 
-def _writer(text: str) -> Callable[[Path], None]:
-    return lambda place: write_text(place, text)
+def _writer(text: str | bytes) -> Callable[[Path], None]:
+    return lambda place: write_text(place, text) if isinstance(text, str) else _write_bytes(place, text)
+
+
+def _write_bytes(place: Path, content: bytes) -> None:
+    place.write_bytes(content)
 
 
 HEADINGS = ("method", "k", "loss", "k reached", "highest", "average", "linkage", "attribute", "seconds", "")
@@ -202,9 +214,15 @@ def _percent(share: float | None, digits: int = 1) -> str:
 
 def check_comparison_targets(places: Sequence[Path], inputs: tuple[Path, ...] = ()) -> None:
     """Refuse, before any work, places that cannot be written or that say no known kind."""
+    from shoal.report.comparison import check_png
+
     for place in places:
-        if place.suffix.lower() not in {".csv", ".svg", ".html", ".htm"}:
-            raise ParameterError(f"{place.name}: a comparison is written as .csv, .svg or .html; choose one of these")
+        if place.suffix.lower() not in {".csv", ".svg", ".png", ".html", ".htm"}:
+            raise ParameterError(
+                f"{place.name}: a comparison is written as .csv, .svg or .html, or as .png with shoal[png]; choose one"
+            )
+        if place.suffix.lower() == ".png":
+            check_png()
         check_output(place, inputs=inputs, table=False)
 
 

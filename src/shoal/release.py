@@ -115,9 +115,14 @@ class Release:
         return json.dumps(self.manifest, indent=2, ensure_ascii=False) + "\n"
 
     def write(
-        self, path: str | Path, *, manifest: str | Path | None = None, report: str | Path | None = None
+        self,
+        path: str | Path,
+        *,
+        manifest: str | Path | None = None,
+        report: str | Path | None = None,
+        public_report: str | Path | None = None,
     ) -> list[Path]:
-        """Write table, manifest and, if asked for, report; all of them or none.
+        """Write table, manifest and, if asked for, reports; all of them or none.
 
         Parameters
         ----------
@@ -126,7 +131,9 @@ class Release:
         manifest
             Where the manifest goes; by default beside the table, ``safe.csv`` with ``safe.manifest.json``.
         report
-            Where the report goes; none by default.
+            Where the report for the data holder goes; none by default.
+        public_report
+            Where the report for publication goes, without figures of the original; none by default.
 
         Returns
         -------
@@ -134,10 +141,12 @@ class Release:
             What was written.
         """
         path = Path(path)
-        manifest = check_targets(path, manifest, report)
+        manifest = check_targets(path, manifest, report, public_report=public_report)
         writers: dict[Path, Callable[[Path], None]] = {manifest: self._write_manifest}
         if report is not None:
             writers[Path(report)] = self._write_report
+        if public_report is not None:
+            writers[Path(public_report)] = self._write_public_report
         writers[path] = lambda place: write_plainly(self.table, place, target=path)  # the table appears last
         verify_k(self.table, self.schema.protected, int(self.manifest["k"]["asked"]))
         if self.limits is not None:
@@ -145,11 +154,24 @@ class Release:
         write_files(writers)
         return [path, *(place for place in writers if place != path)]
 
-    def report(self, path: str | Path) -> Path:
-        """Write the report as one HTML file that opens offline."""
+    def report(self, path: str | Path, *, public: bool = False) -> Path:
+        """Write the report as one HTML file that opens offline.
+
+        Parameters
+        ----------
+        path
+            Where it goes: a ``.html`` file.
+        public
+            The variant for publication: no figures of the original other than what was lost, no attacks, no signature.
+
+        Returns
+        -------
+        path
+            What was written.
+        """
         path = Path(path)
         check_report(path)
-        write_files({path: self._write_report})
+        write_files({path: self._write_public_report if public else self._write_report})
         return path
 
     def _write_manifest(self, path: Path) -> None:
@@ -159,6 +181,11 @@ class Release:
         from shoal.report import render_report
 
         write_text(path, render_report(self))
+
+    def _write_public_report(self, path: Path) -> None:
+        from shoal.report import render_report
+
+        write_text(path, render_report(self, public=True))
 
 
 def default_manifest_path(path: Path) -> Path:
@@ -174,17 +201,23 @@ def default_manifest_path(path: Path) -> Path:
 
 
 def check_targets(
-    path: Path, manifest: str | Path | None, report: str | Path | None, *, inputs: tuple[Path, ...] = ()
+    path: Path,
+    manifest: str | Path | None,
+    report: str | Path | None,
+    *,
+    public_report: str | Path | None = None,
+    inputs: tuple[Path, ...] = (),
 ) -> Path:
     """Refuse, before any work, places that cannot be written or that are one and the same; returns the manifest's."""
     check_output(path, inputs=inputs)
     manifest = Path(manifest) if manifest is not None else default_manifest_path(path)
     check_output(manifest, inputs=inputs, table=False)
-    if report is not None:
-        check_report(Path(report), inputs)
-    places = [Path(place).resolve() for place in (path, manifest, report) if place is not None]
+    for page in (report, public_report):
+        if page is not None:
+            check_report(Path(page), inputs)
+    places = [Path(place).resolve() for place in (path, manifest, report, public_report) if place is not None]
     if len(set(places)) < len(places):
-        raise ParameterError("table, manifest and report need three different files")
+        raise ParameterError("table, manifest and reports need different files")
     return manifest
 
 

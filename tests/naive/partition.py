@@ -78,6 +78,27 @@ def can_swap(points, labels, k, least):
     return False
 
 
+def can_dissolve(points, labels, k, least):
+    """Whether the records of a group of k, in turn and at the least cost, join others for less than it costs."""
+    before = cost(points, labels)
+    for g in np.flatnonzero(np.bincount(labels) == k):
+        other = labels.copy()
+        for r in np.flatnonzero(labels == g):
+            choices = []
+            for target in set(labels.tolist()) - {int(g)}:
+                inside = points[other == target]
+                m = len(inside)
+                if m < 3 * k:
+                    choices.append((m / (m + 1) * ((points[r] - centroid(inside)) ** 2).sum(), target))
+            if not choices:
+                break
+            other[r] = min(choices)[1]
+        else:
+            if before - cost(points, other) > least:
+                return True
+    return False
+
+
 def spectrum(points):
     """Eigenvalues and eigenvectors of the covariance, in descending order, by the singular values of the data."""
     centred = points - points.mean(axis=0)

@@ -154,7 +154,7 @@ def test_numbers_of_a_text_file_are_compared_by_value(tmp_path):
     assert release.manifest["limits"]["confidential"] == {"cost": "ordered"}
     release.write(tmp_path / "safe.csv", report=tmp_path / "safe.html")
     shoal.verify(tmp_path / "safe.csv", 3, quasi=["age"], confidential=["cost"], t=0.2)
-    assert "The limit t = 0.2" in (tmp_path / "safe.html").read_text(encoding="utf-8")
+    assert "t = 0.2 was asked for" in (tmp_path / "safe.html").read_text(encoding="utf-8")
     stated = shoal.protect(
         tmp_path / "people.csv",
         k=3,

@@ -40,6 +40,7 @@ def compare_command(
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the table as CSV.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Write the risk-utility picture.")] = None,
+    png: Annotated[Path | None, typer.Option(help="The same as PNG; needs the extra shoal[png].")] = None,
     html: Annotated[Path | None, typer.Option(help="Write table and picture as one web page.")] = None,
     seed: Annotated[int, typer.Option(help="For methods that draw random numbers.")] = 0,
     delimiter: shared.Delimiter = None,
@@ -58,7 +59,8 @@ def compare_command(
     from shoal.cli.drawing import console, draw_rows, drawn_progress
     from shoal.comparing import HEADINGS, check_comparison_targets, compare
 
-    targets = [_place(path, ending) for path, ending in ((csv, ".csv"), (svg, ".svg"), (html, ".html")) if path]
+    wanted = ((csv, ".csv"), (svg, ".svg"), (png, ".png"), (html, ".html"))
+    targets = [_place(path, ending) for path, ending in wanted if path]
     check_comparison_targets(targets, inputs=(file,) if schema is None else (file, schema))
     with drawn_progress(quiet=quiet or as_json) as progress:
         found = compare(

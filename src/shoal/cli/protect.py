@@ -84,6 +84,9 @@ def protect_command(
         Path | None, typer.Option(help="Where the manifest goes; beside the output if not given.")
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report for people, as one HTML file.")] = None,
+    public_report: Annotated[
+        Path | None, typer.Option(help="Write a report for publication, without figures of the original.")
+    ] = None,
     delimiter: shared.Delimiter = None,
     encoding: shared.Encoding = None,
     decimal: shared.Decimal = None,
@@ -104,7 +107,7 @@ def protect_command(
 
     chosen = get_method(method)
     inputs = (file,) if schema is None else (file, schema)
-    manifest = check_targets(output, manifest, report, inputs=inputs)
+    manifest = check_targets(output, manifest, report, public_report=public_report, inputs=inputs)
     recodes = shared.split_names(recode) or []
     single = [text for text in recodes if "=" not in text]
     if single and len(recodes) > 1:
@@ -147,7 +150,7 @@ def protect_command(
             progress=progress,
         )
         progress.stage("writing")
-        paths = release.write(output, manifest=manifest, report=report)
+        paths = release.write(output, manifest=manifest, report=report, public_report=public_report)
     if as_json:
         typer.echo(release.manifest_json(), nl=False)
     elif not quiet:

@@ -200,9 +200,16 @@ def number_of_text(text: str) -> float:
 
 def _dates_of_texts(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
     parts = texts.str.split_exact(" to ", 1)
-    low = parts.struct.field("field_0").str.strip_chars("[]() ").cast(dtype, strict=False).to_physical()
-    high = parts.struct.field("field_1").str.strip_chars("[]() ").cast(dtype, strict=False).to_physical()
+    low, high = (_instants(parts.struct.field(name).str.strip_chars("[]() "), dtype) for name in ("field_0", "field_1"))
     return (low + high.fill_null(low)) / 2
+
+
+def _instants(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return dates and times as they are written by default in the units of a type; anything else is missing."""
+    if isinstance(dtype, pl.Datetime):
+        found = texts.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit=dtype.time_unit, strict=False)
+        return found.to_physical()
+    return texts.str.to_date("%Y-%m-%d", strict=False).to_physical()
 
 
 def equal_rows(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:

@@ -19,9 +19,9 @@ from shoal.grouping import Grouping
 from shoal.methods.distance.mdav_plus import mdav_plus
 from shoal.methods.kernels import plain, plain_rounds
 from shoal.methods.kernels.closest import index_groups, overdue
-from shoal.methods.kernels.groups import spread, total_cost
-from shoal.methods.kernels.growth import Rule
+from shoal.methods.kernels.groups import Groups, spread, total_cost
 from shoal.methods.kernels.halve import halve
+from shoal.methods.kernels.shades import Cloud, cloud_of
 from shoal.methods.kernels.trade import (
     DISSOLVED,
     LARGE,
@@ -29,12 +29,13 @@ from shoal.methods.kernels.trade import (
     SPLIT,
     VISITED,
     Trade,
-    dissolve_some,
+    make_room_for_news,
     open_trade,
-    pass_on_some,
-    split,
+    scratch_for,
+    trade_some,
     with_more_room,
 )
+from shoal.methods.kernels.tree import no_stack
 from shoal.progress import SILENT, Progress
 
 Place = Literal["end", "origin"]
@@ -100,22 +101,25 @@ def refine(
     labels = split_large(points, in_order(np.asarray(labels)), k)
     if len(points) <= plain.FEW and place == "end":
         return _refine_plainly(points, labels, k, max_rounds, closest == "cost", facts)
-    rule = Rule(1.0, False, closest == "cost", SMALL * spread(points))
-    trade = open_trade(points, labels, k)
+    cloud = cloud_of(points)
+    groups, trade = open_trade(cloud, labels, k)
+    tally = trade.tally
     rounds = 0
     while rounds < max_rounds:
-        changes = int(trade.tally[DISSOLVED] + trade.tally[PASSED_ON])
-        trade = _round(trade, k, rule, place, f"refining, round {rounds + 1}", progress)
-        if trade.tally[DISSOLVED] + trade.tally[PASSED_ON] == changes:
+        changes = int(tally[DISSOLVED] + tally[PASSED_ON])
+        progress.stage(f"refining, round {rounds + 1}", 2 * int((groups.sizes > 0).sum()))
+        for dissolving in (True, False):
+            groups, trade = _visit_all(cloud, groups, trade, k, dissolving, closest == "cost", place, progress)
+        if tally[DISSOLVED] + tally[PASSED_ON] == changes:
             break
         rounds += 1
     if facts is not None:
         facts["rounds"] = rounds
-        facts["dissolved groups"] = int(trade.tally[DISSOLVED])
-        facts["records passed on"] = int(trade.tally[PASSED_ON])
-        facts["split groups"] = int(trade.tally[SPLIT])
-    alive = _alive(trade, place)
-    number = np.empty(trade.groups.sizes.size, np.int64)
+        facts["dissolved groups"] = int(tally[DISSOLVED])
+        facts["records passed on"] = int(tally[PASSED_ON])
+        facts["split groups"] = int(tally[SPLIT])
+    alive = _alive(groups, trade, place)
+    number = np.empty(groups.sizes.size, np.int64)
     number[alive] = np.arange(alive.size)
     return number[trade.labels]
 
@@ -215,31 +219,41 @@ def split_large(points: NDArray[np.float64], labels: NDArray[np.int64], k: int) 
     return in_order(labels)
 
 
-def _round(trade: Trade, k: int, rule: Rule, place: Place, name: str, progress: Progress) -> Trade:
-    """Run both phases once; return the state, which may have moved to arrays with more room."""
-    nearest_centroid = Rule(1.0, False, False, rule.tolerance)
-    large = np.empty(k, np.int64)
-    progress.stage(name, 2 * int((trade.groups.sizes > 0).sum()))
-    for phase in (dissolve_some, pass_on_some):
-        index = index_groups(trade.groups)
-        visits = _alive(trade, place)
-        trade.tally[VISITED] = 0
-        while trade.tally[VISITED] < visits.size:
-            before = int(trade.tally[VISITED])
-            phase(trade, index, visits, k, nearest_centroid, large, 500)
-            for g in dict.fromkeys(large[: trade.tally[LARGE]].tolist()):
-                if trade.groups.used[0] + 2 > trade.groups.sizes.size:
-                    trade = with_more_room(trade)
-                members = trade.members[g, : trade.groups.sizes[g]]
-                parts = halve(trade.points, members, trade.groups.centroids[g], k, rule.by_cost, rule.tolerance)
-                split(trade, index, g, parts)
-            if overdue(index, trade.groups):
-                index = index_groups(trade.groups)
-            progress.advance(int(trade.tally[VISITED]) - before)
-    return trade
+def _visit_all(
+    cloud: Cloud,
+    groups: Groups,
+    trade: Trade,
+    k: int,
+    dissolving: bool,
+    by_cost: bool,
+    place: Place,
+    progress: Progress,
+) -> tuple[Groups, Trade]:
+    """Run one of the two phases; return the state, which may have moved to arrays with more room."""
+    index = index_groups(groups)
+    visits = _alive(groups, trade, place)
+    scratch, stack = scratch_for(k), no_stack()
+    tolerance = SMALL * spread(cloud.points)
+    nothing = np.empty(0, np.int64)
+    trade.tally[VISITED] = 0
+    while trade.tally[VISITED] < visits.size:
+        before = int(trade.tally[VISITED])
+        make_room_for_news(trade, k)
+        trade_some(cloud, groups, trade, index, scratch, visits, -1, nothing, k, dissolving, tolerance, stack)
+        for g in dict.fromkeys(scratch.large[: trade.tally[LARGE]].tolist()):
+            if groups.used[0] + 2 > groups.sizes.size:
+                groups, trade = with_more_room(groups, trade)
+            if overdue(index, groups, soon=2):
+                index = index_groups(groups)
+            make_room_for_news(trade, k)
+            inside = cloud.points[trade.members[g, : groups.sizes[g]]]
+            parts = halve(inside, groups.centroids[g], k, by_cost, tolerance)
+            trade_some(cloud, groups, trade, index, scratch, visits, g, parts, k, dissolving, tolerance, stack)
+        progress.advance(int(trade.tally[VISITED]) - before)
+    return groups, trade
 
 
-def _alive(trade: Trade, place: Place) -> NDArray[np.int64]:
+def _alive(groups: Groups, trade: Trade, place: Place) -> NDArray[np.int64]:
     """Return the groups that have members, in the order of visits."""
-    alive = np.flatnonzero(trade.groups.sizes[: trade.groups.used[0]])
+    alive = np.flatnonzero(groups.sizes[: groups.used[0]])
     return alive if place == "end" else alive[np.argsort(trade.origin[alive], kind="stable")]

@@ -1,20 +1,38 @@
-"""The report: one self-contained HTML file that opens offline, prints, and holds no value of a single record."""
+"""The report: one self-contained HTML file that opens offline, prints, and holds no value of a single record.
+
+There are two: one for the data holder, with the original beside the release, and one for publication without a figure
+of the original other than what was lost. Neither runs a script or asks for anything from outside; a Content-Security-
+Policy that allows only the page's own style says so to the browser.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-
-from shoal.methods.registry import get_method
-from shoal.report.pictures import bars, columns
-from shoal.schema import Role
 
 if TYPE_CHECKING:
     from shoal.release import Release
 
+_SPACE = "\N{NO-BREAK SPACE}"
 
-def render_report(release: Release) -> str:
+
+def render_report(release: Release, *, public: bool = False) -> str:
     """Return the report of a release as HTML text.
+
+    Parameters
+    ----------
+    release
+        The release.
+    public
+        The variant for publication: no figures of the original, no attacks, no seed, no signature.
+
+    Returns
+    -------
+    text
+        The page; the same bytes for the same release. Cost O(n log n) per column.
 
     Examples
     --------
@@ -23,33 +41,54 @@ def render_report(release: Release) -> str:
     >>> "k = 2 was asked for" in render_report(release)
     True
     """
-    from jinja2 import Environment, StrictUndefined
+    from shoal.report.contents import page_contents
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(files("shoal.report").joinpath("page.html.jinja").read_text(encoding="utf-8"))
-    return template.render(_facts(release))
+    return render_page("page.html.jinja", page_contents(release, public=public))
 
 
-def _facts(release: Release) -> dict[str, Any]:
-    manifest = release.manifest
-    loss = {name: column.information for name, column in release.loss.columns.items()}
-    name = str(manifest["method"]["facts"].get("chosen", manifest["method"]["name"])).partition(", ")[0]
-    return {
-        "manifest": manifest,
-        "release": release,
-        "method": get_method(name),
-        "asked_method": manifest["method"]["name"],
-        "quasi": release.schema.quasi,
-        "dropped": release.schema.named(Role.IDENTIFIER),
-        "confidential": release.schema.named(Role.CONFIDENTIAL),
-        "unchanged": [name for name in release.schema.named(Role.OTHER) if name not in release.schema.within],
-        "limits": {
-            name: limit
-            for name, limit in manifest.get("limits", {}).items()
-            if isinstance(limit, dict) and "asked" in limit
-        },
-        "highest_risk": 1 / release.k,
-        "average_risk": release.classes.sizes.size / release.grouping.n,
-        "size_picture": columns(release.grouping.size_histogram(), "records in a group", "groups"),
-        "loss_picture": bars(loss, "share of information lost"),
-    }
+def render_page(template: str, contents: dict[str, Any]) -> str:
+    """Return a page of this folder filled with its contents, its style and a policy that allows nothing else."""
+    style = _style()
+    return _environment().get_template(template).render(**contents, style=style, policy=_policy(style))
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=FunctionLoader(_source)
+    )
+    environment.filters |= {"percent": _percent, "count": "{:,}".format, "gap": _gap}
+    return environment
+
+
+def _source(name: str) -> str:
+    return files("shoal.report").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _style() -> Any:
+    from markupsafe import Markup
+
+    from shoal.report.palette import stylesheet
+
+    return Markup(stylesheet(_source("style.css")))  # noqa: S704 - our own file
+
+
+def _policy(style: str) -> str:
+    """Return a policy that allows the page its own style, by its hash, and nothing else."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def _percent(share: float, digits: int = 1) -> str:
+    """Return a share in percent; a share that is not zero is never printed as zero."""
+    text = f"{100 * share:.{digits}f}"
+    if share and not float(text):
+        return f"below {10.0**-digits:.{digits}f}{_SPACE}%"
+    return f"{text}{_SPACE}%"
+
+
+def _gap(share: float) -> str:
+    return f"{100 * share:.2g}{_SPACE}%"

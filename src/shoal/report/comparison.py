@@ -1,27 +1,41 @@
-"""The risk-utility picture of a comparison, and a page around it."""
+"""The risk-utility picture of a comparison, and a page around it.
+
+Loss across, linkage risk up, one colour and one shape per method, a mark per level joined in the order of k, and the
+95 % interval of the risk as a line. Filled marks are efficient: no other combination has less loss and less risk.
+"""
 
 from __future__ import annotations
 
-from importlib.resources import files
+from collections.abc import Sequence
+from importlib.util import find_spec
 from math import ceil
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
+from shoal.errors import ParameterError
+from shoal.report.axes import number_text, round_step
+from shoal.report.palette import DARK, LIGHT, SERIES
+
 if TYPE_CHECKING:
     from shoal.comparing import Combination, Comparison
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7f7f7f", "#8c564b")
-_WIDTH, _HEIGHT = 640.0, 400.0
-_LEFT, _TOP, _RIGHT, _BOTTOM = 64.0, 18.0, 470.0, 346.0
-_STYLE = (
-    "<style>text{font:13px system-ui,sans-serif;fill:#1d2733}.axis{stroke:#d8dee6}.soft{fill:#5b6775}"
-    "@media (prefers-color-scheme:dark){text{fill:#e7edf3}.axis{stroke:#2c3743}.soft{fill:#9fb0c0}}</style>"
-)
+_WIDTH = 640.0
+_LEFT, _TOP, _RIGHT, _BOTTOM = 66.0, 16.0, 624.0, 346.0
+_LEGEND = 404.0
+_ACROSS, _LINE = 152.0, 22.0
+Box = tuple[float, float, float, float]
 
 
-def comparison_picture(comparison: Comparison) -> Markup:
-    """Return loss across and linkage risk up: one colour and mark per method, points joined in the order of k.
+def comparison_picture(comparison: Comparison, *, alone: bool = True) -> Markup:
+    """Return the picture as SVG.
+
+    Parameters
+    ----------
+    comparison
+        What to draw.
+    alone
+        With a style of its own, for a file; otherwise the page around it brings the style.
 
     Examples
     --------
@@ -31,33 +45,34 @@ def comparison_picture(comparison: Comparison) -> Markup:
     2
     """
     shown = [one for one in comparison.combinations if one.loss is not None and one.linkage is not None]
-    across = _top([one.loss for one in shown if one.loss is not None])
-    up = _top([one.linkage_high or one.linkage or 0.0 for one in shown])
-    parts = [_axes(across, up)]
+    across = _ticks([one.loss for one in shown if one.loss is not None])
+    up = _ticks([max(one.linkage_high or 0.0, one.linkage or 0.0) for one in shown])
     methods = list(dict.fromkeys(one.method for one in shown))
+    marks, boxes = [], []
     for number, method in enumerate(methods):
-        colour, mark = _COLOURS[number % len(_COLOURS)], number % 4
         mine = [one for one in shown if one.method == method]
-        places = [_place(one, across, up) for one in mine]
+        places = [_place(one, across[-1], up[-1]) for one in mine]
+        boxes += [(x - 7, y - 7, x + 7, y + 7) for x, y in places]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-opacity="0.5"/>')
+        colour = SERIES[number % len(SERIES)]
+        marks.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
         for one, (x, y) in zip(mine, places, strict=True):
-            parts.append(_mark(mark, x, y, colour))
-            name = one.name.partition(" ")[2]
-            parts.append(f'<text x="{x + 8:.1f}" y="{y - 6:.1f}" class="soft">{escape(name)}</text>')
-        y = _TOP + 14 + 22 * number
-        label = method if len(method) <= 20 else method[:19] + "…"
-        parts.append(_mark(mark, _RIGHT + 22, y - 4, colour))
-        parts.append(f'<text x="{_RIGHT + 34}" y="{y}">{escape(label)}</text>')
+            marks.append(_interval(one, x, up[-1], colour))
+            marks.append(_mark(number, x, y, full=one.efficient))
+    marks += [_label(one, *_place(one, across[-1], up[-1]), boxes) for one in shown]
+    parts = [_axes(across, up), *marks, *_legend(methods)]
     if not shown:
         parts.append(f'<text x="{_LEFT + 20}" y="{_TOP + 40}">no combination succeeded</text>')
+    height = _LEGEND + _LINE * (ceil(len(methods) / 4) + 1)
     title = "Information loss and linkage risk of each combination"
     described = "; ".join(
         f"{one.name}: loss {100 * (one.loss or 0):.4g} %, linkage {100 * (one.linkage or 0):.4g} %" for one in shown
     )
+    space = 'xmlns="http://www.w3.org/2000/svg" ' if alone else 'class="picture" '
     return Markup(  # noqa: S704 - names are escaped above
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" width="{_WIDTH:.0f}" '
-        f'role="img" aria-label="{title}">{_STYLE}<title>{title}</title><desc>{escape(described)}</desc>'
+        f'<svg {space}viewBox="0 0 {_WIDTH:.0f} {height:.0f}" width="{_WIDTH:.0f}" height="{height:.0f}" role="img" '
+        f'aria-labelledby="compared-title compared-desc">{_style() if alone else ""}'
+        f'<title id="compared-title">{title}</title><desc id="compared-desc">{escape(described)}</desc>'
         + "".join(parts)
         + "</svg>\n"
     )
@@ -65,48 +80,92 @@ def comparison_picture(comparison: Comparison) -> Markup:
 
 def comparison_page(comparison: Comparison) -> str:
     """Return picture and table as one self-contained web page."""
-    from jinja2 import Environment, StrictUndefined
-
     from shoal.comparing import HEADINGS
+    from shoal.report import render_page
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    source = files("shoal.report").joinpath("comparison.html.jinja").read_text(encoding="utf-8")
-    return environment.from_string(source).render(
-        comparison=comparison,
-        picture=comparison_picture(comparison),
-        headings=HEADINGS,
-        rows=comparison.rows(),
-        reasons=comparison.reasons(),
+    return render_page(
+        "comparison.html.jinja",
+        {
+            "comparison": comparison,
+            "picture": comparison_picture(comparison, alone=False),
+            "headings": HEADINGS,
+            "rows": comparison.rows(),
+            "reasons": comparison.reasons(),
+        },
     )
 
 
-def _top(values: list[float]) -> float:
-    """Return a round number of at least the largest value, as the end of an axis."""
-    largest = max([0.001, *values]) * 1.08
-    step = 10.0 ** (len(str(int(1 / largest))) - 1) if largest < 1 else 1.0
-    return min(ceil(largest * step * 10) / (step * 10), 1.0) if largest <= 1 else largest
+def comparison_png(comparison: Comparison) -> bytes:
+    """Return the picture as PNG on white, twice as large; needs ``shoal[png]``."""
+    check_png()
+    import resvg_py
+
+    return bytes(resvg_py.svg_to_bytes(svg_string=str(comparison_picture(comparison)), background="#ffffff", zoom=2))
+
+
+def check_png() -> None:
+    """Refuse, before any work, to draw a PNG without the library for it."""
+    if find_spec("resvg_py") is None:
+        raise ParameterError(
+            "a .png picture needs one more library: python3 -m pip install 'shoal[png]'; or write .svg instead"
+        )
+
+
+def _style() -> str:
+    def rules(colours: dict[str, str]) -> str:
+        return (
+            f"text{{fill:{colours['ink']}}}.soft{{fill:{colours['soft']}}}.grid{{stroke:{colours['line']}}}"
+            f".axis{{stroke:{colours['before-line']}}}.hollow{{fill:{colours['paper']}}}"
+            f".halo{{stroke:{colours['paper']};stroke-width:3;paint-order:stroke}}"
+        )
+
+    fonts = "text{font-family:system-ui,sans-serif;font-size:12px}.grid,.axis{fill:none}"
+    return f"<style>{fonts}{rules(LIGHT)}@media (prefers-color-scheme:dark){{{rules(DARK)}}}</style>"
+
+
+def _ticks(values: Sequence[float]) -> list[float]:
+    """Return round shares from 0 to a little more than the largest.
+
+    Examples
+    --------
+    >>> _ticks([0.13, 0.31])
+    [0.0, 0.1, 0.2, 0.3, 0.4]
+    """
+    largest = max([0.001, *values]) * 1.02
+    step = round_step(largest / 6)
+    return [round(place * step, 12) for place in range(ceil(largest / step - 1e-9) + 1)]
 
 
 def _place(one: Combination, across: float, up: float) -> tuple[float, float]:
     assert one.loss is not None
     assert one.linkage is not None
-    x = _LEFT + (_RIGHT - _LEFT) * min(one.loss / across, 1.0)
-    return x, _BOTTOM - (_BOTTOM - _TOP) * min(one.linkage / up, 1.0)
+    return _LEFT + (_RIGHT - _LEFT) * one.loss / across, _height(one.linkage, up)
 
 
-def _axes(across: float, up: float) -> str:
+def _height(share: float, up: float) -> float:
+    return _BOTTOM - (_BOTTOM - _TOP) * share / up
+
+
+def _axes(across: Sequence[float], up: Sequence[float]) -> str:
     parts = []
-    for tick in range(6):
-        share = tick / 5
-        x, y = _LEFT + (_RIGHT - _LEFT) * share, _BOTTOM - (_BOTTOM - _TOP) * share
+    for share in across:
+        x = _LEFT + (_RIGHT - _LEFT) * share / across[-1]
+        text = number_text(100 * share, 100 * across[1])
         parts.append(
-            f'<line x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{_BOTTOM}" class="axis"/>'
-            f'<line x1="{_LEFT}" y1="{y:.1f}" x2="{_RIGHT}" y2="{y:.1f}" class="axis"/>'
-            f'<text x="{x:.1f}" y="{_BOTTOM + 18}" text-anchor="middle" class="soft">{_tick(across, share)}</text>'
-            f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" class="soft">{_tick(up, share)}</text>'
+            f'<path class="grid" d="M{x:.1f} {_TOP}V{_BOTTOM}"/>'
+            f'<text x="{x:.1f}" y="{_BOTTOM + 18}" text-anchor="middle" class="soft">{text} %</text>'
         )
-    middle = (_LEFT + _RIGHT) / 2
-    parts.append(f'<text x="{middle:.0f}" y="{_BOTTOM + 40}" text-anchor="middle">information lost</text>')
+    for share in up:
+        y = _height(share, up[-1])
+        text = number_text(100 * share, 100 * up[1])
+        parts.append(
+            f'<path class="grid" d="M{_LEFT} {y:.1f}H{_RIGHT}"/>'
+            f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" class="soft">{text} %</text>'
+        )
+    parts.append(f'<path class="axis" d="M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}"/>')
+    parts.append(
+        f'<text x="{(_LEFT + _RIGHT) / 2:.0f}" y="{_BOTTOM + 38}" text-anchor="middle">information lost</text>'
+    )
     middle = (_TOP + _BOTTOM) / 2
     parts.append(
         f'<text x="14" y="{middle:.0f}" text-anchor="middle" transform="rotate(-90 14 {middle:.0f})">'
@@ -115,16 +174,49 @@ def _axes(across: float, up: float) -> str:
     return "".join(parts)
 
 
-def _tick(end: float, share: float) -> str:
-    return f"{100 * end * share:.3g} %"
+def _legend(methods: Sequence[str]) -> list[str]:
+    parts = []
+    for number, method in enumerate(methods):
+        x, y = _LEFT + 8 + _ACROSS * (number % 4), _LEGEND + 8 + _LINE * (number // 4)
+        label = method if len(method) <= 18 else method[:17] + "…"
+        parts.append(_mark(number, x, y - 4, full=True))
+        parts.append(f'<text x="{x + 12}" y="{y}">{escape(label)}</text>')
+    y = _LEGEND + 8 + _LINE * ceil(len(methods) / 4)
+    words = "filled: no other combination has less loss and less risk; lines: 95 % intervals"
+    parts.append(f'<text x="{_LEFT}" y="{y}" class="soft">{words}</text>')
+    return parts
 
 
-def _mark(kind: int, x: float, y: float, colour: str) -> str:
+def _interval(one: Combination, x: float, up: float, colour: str) -> str:
+    if one.linkage_low is None or one.linkage_high is None:
+        return ""
+    low, high = (_height(share, up) for share in (one.linkage_low, one.linkage_high))
+    return f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" fill="none" stroke="{colour}" stroke-opacity="0.45"/>'
+
+
+def _label(one: Combination, x: float, y: float, boxes: list[Box]) -> str:
+    """Return the level beside its mark, on the first side where it covers nothing; none if there is no such side."""
+    text = one.name.partition(" ")[2]
+    width = 6.6 * len(text)
+    for right, down in ((9, -6), (9, 14), (-9 - width, -6), (-9 - width, 14), (-width / 2, -13), (-width / 2, 22)):
+        box = (x + right, y + down - 10, x + right + width, y + down + 3)
+        inside = box[0] >= _LEFT and box[2] <= _WIDTH and box[1] >= 0 and box[3] <= _BOTTOM
+        free = all(box[2] < o[0] or o[2] < box[0] or box[3] < o[1] or o[3] < box[1] for o in boxes)
+        if inside and free:
+            boxes.append(box)
+            return f'<text x="{x + right:.1f}" y="{y + down:.1f}" class="soft halo">{escape(text)}</text>'
+    return ""
+
+
+def _mark(number: int, x: float, y: float, *, full: bool) -> str:
     """Return a circle, square, triangle or diamond, so that colour is not the only difference."""
-    if kind == 0:
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>'
-    if kind == 1:
-        return f'<path d="M{x - 4.5:.1f} {y - 4.5:.1f}h9v9h-9z" fill="{colour}"/>'
-    if kind == 2:
-        return f'<path d="M{x:.1f} {y - 6:.1f}l6 10h-12z" fill="{colour}"/>'
-    return f'<path d="M{x:.1f} {y - 6:.1f}l6 6l-6 6l-6 -6z" fill="{colour}"/>'
+    colour = SERIES[number % len(SERIES)]
+    drawn = f'fill="{colour}"' if full else 'class="hollow"'
+    drawn += f' stroke="{colour}" stroke-width="1.75"'
+    if number % 4 == 0:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.75" {drawn}/>'
+    if number % 4 == 1:
+        return f'<path d="M{x - 4.25:.1f} {y - 4.25:.1f}h8.5v8.5h-8.5z" {drawn}/>'
+    if number % 4 == 2:
+        return f'<path d="M{x:.1f} {y - 5.5:.1f}l5.5 9.5h-11z" {drawn}/>'
+    return f'<path d="M{x:.1f} {y - 6:.1f}l6 6l-6 6l-6 -6z" {drawn}/>'

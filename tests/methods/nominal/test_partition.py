@@ -23,14 +23,9 @@ from shoal.methods.nominal.codes import (
 )
 from shoal.methods.nominal.exchange import exchange
 from shoal.methods.nominal.nominal import nominal
-from shoal.methods.nominal.partition import (
-    Problem,
-    column_generation,
-    heuristic_master,
-    nearest_duals,
-    start_columns,
-)
+from shoal.methods.nominal.partition import column_generation, heuristic_master
 from shoal.methods.nominal.pricing import NominalPricer, column_weights
+from shoal.methods.nominal.problem import Problem, nearest_duals, start_columns
 from shoal.methods.optimal.column_generation import Partitioning
 from shoal.methods.optimal.cuts import violated_cuts
 from shoal.methods.optimal.master import Clock, Master, solve_integer

@@ -5,13 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.errors import ParameterError
+from shoal.errors import DataError, ParameterError
 from shoal.grouping import Grouping, canonical_labels
 from shoal.methods.nominal.baselines import k_member, nominal_mdav, nominal_v_mdav
 from shoal.methods.nominal.c_modes import c_modes
-from shoal.methods.nominal.codes import clustering_weight
+from shoal.methods.nominal.codes import clustering_weight, hamming
+from shoal.methods.nominal.control_tables import full_rows
+from shoal.methods.nominal.problem import Problem
 from shoal.methods.nominal.random_groups import random_groups
+from shoal.methods.nominal.rounding import castro_rounding, round_columns, round_edges
 
+from naive import nominal_baselines as baselines
 from naive import nominal_partition as naive
 
 
@@ -60,3 +64,112 @@ def test_all_baselines_beat_chance(rng):
     chance = clustering_weight(codes, random_groups(codes, 3))
     for run in (nominal_mdav, nominal_v_mdav, k_member):
         assert clustering_weight(codes, run(codes, 3)) < 0.6 * chance
+
+
+def drawn(seed, n, m=3, values=4):
+    return np.random.default_rng(seed).integers(0, values, size=(n, m)).astype(np.int32)
+
+
+@given(
+    seed=st.integers(0, 10_000), n=st.integers(4, 30), k=st.integers(2, 4), gamma=st.sampled_from([0.0, 0.6, 1.0, 2.0])
+)
+@settings(max_examples=40)
+def test_v_mdav_follows_its_outline(seed, n, k, gamma):
+    codes = drawn(seed, n)
+    expected = baselines.v_mdav(codes.tolist(), k, gamma)
+    np.testing.assert_array_equal(nominal_v_mdav(codes, k, gamma=gamma), canonical_labels(np.array(expected)))
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(4, 30), k=st.integers(2, 4))
+@settings(max_examples=40)
+def test_k_member_follows_its_outline(seed, n, k):
+    codes = drawn(seed, n)
+    first = int(np.random.default_rng(seed).integers(n))
+    expected = baselines.k_member(codes.tolist(), k, first)
+    np.testing.assert_array_equal(k_member(codes, k, seed=seed), canonical_labels(np.array(expected)))
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(4, 30), k=st.integers(2, 4), passes=st.integers(1, 20))
+@settings(max_examples=40)
+def test_c_modes_follows_its_outline(seed, n, k, passes):
+    codes = drawn(seed, n)
+    first = np.random.default_rng(seed).choice(n, n // k, replace=False)
+    expected = baselines.c_modes(codes.tolist(), k, first.tolist(), passes)
+    np.testing.assert_array_equal(c_modes(codes, k, passes=passes, seed=seed), canonical_labels(np.array(expected)))
+
+
+@st.composite
+def fractional_solutions(draw):
+    """Distinct rows and a fractional solution that is the mean of two or three groupings of theirs."""
+    seed, k, values = draw(st.integers(0, 10_000)), draw(st.integers(2, 3)), draw(st.integers(2, 3))
+    rng = np.random.default_rng(seed)
+    rows = full_rows([values, 3, 3])
+    codes = rows[np.sort(rng.choice(len(rows), draw(st.integers(k, 12)), replace=False))]
+    parts = rng.dirichlet(np.ones(draw(st.integers(1, 3))))
+    shares = {}
+    for part in parts:
+        labels = random_groups(codes, k, seed=int(rng.integers(1000)))
+        for group in range(labels.max() + 1):
+            members = tuple(np.flatnonzero(labels == group).tolist())
+            shares[members] = shares.get(members, 0.0) + float(part)
+    return codes, k, list(shares.items())
+
+
+def as_problem(codes, k, shares):
+    columns = np.full((len(shares), 2 * k - 1), -1, np.int32)
+    for line, (members, _) in zip(columns, shares, strict=True):
+        line[: len(members)] = members
+    problem = Problem(hamming(codes), np.ones(len(codes), np.int64), k, 1.0)
+    return problem, columns, np.array([share for _, share in shares])
+
+
+@given(case=fractional_solutions())
+@settings(max_examples=60)
+def test_rounding_takes_the_columns_of_its_outline(case):
+    codes, k, shares = case
+    problem, columns, values = as_problem(codes, k, shares)
+    rounded = [tuple(row[row >= 0].tolist()) for row in round_columns(problem, columns, values)]
+    expected = baselines.whole_columns(shares)
+    if 0 < len(codes) - sum(map(len, expected)) < k:  # too few are left for a group: the last column is given back
+        expected.pop()
+    assert rounded[: len(expected)] == expected
+    assert sorted(i for members in rounded for i in members) == list(range(len(codes)))
+    assert all(k <= len(members) < 2 * k for members in rounded)
+
+
+@given(case=fractional_solutions())
+@settings(max_examples=60)
+def test_rounding_merges_along_the_edges_of_its_outline(case):
+    codes, k, shares = case
+    labels = round_edges(*as_problem(codes, k, shares), np.arange(len(codes)))
+    Grouping(labels, k, max_size=2 * k - 1)
+    merged = baselines.merged_edges(codes.tolist(), k, shares)
+    found = {tuple(np.flatnonzero(labels == group).tolist()) for group in range(labels.max() + 1)}
+    if all(len(members) >= k for members in merged):
+        assert found == {tuple(members) for members in merged}
+    if all(share > 0.999 for _, share in shares):
+        assert found == {members for members, _ in shares}
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(3, 9), k=st.integers(2, 3), values=st.integers(1, 4))
+@settings(max_examples=30)
+def test_rounding_lies_between_the_optimum_and_its_ways(seed, n, k, values):
+    codes = drawn(seed, n, values=values)
+    told = {}
+    labels = castro_rounding(codes, k, facts=told)
+    Grouping(labels, k, max_size=2 * k - 1)
+    assert told["linear"] == pytest.approx(naive.linear_optimum(codes.tolist(), k), abs=1e-6)
+    least = naive.least_weight(codes.tolist(), k)
+    assert told["weight"] == clustering_weight(codes, labels) >= least
+    for rounding in ("columns", "edges"):
+        assert clustering_weight(codes, castro_rounding(codes, k, rounding=rounding)) >= told["weight"]
+
+
+def test_rounding_keeps_equal_records_together_and_refuses_unknown_ways():
+    codes = np.repeat(np.arange(5, dtype=np.int32), 3)[:, None]
+    for rounding in ("columns", "edges", "both"):
+        assert clustering_weight(codes, castro_rounding(codes, 3, rounding=rounding)) == 0
+    with pytest.raises(ParameterError, match='rounding="up" is not known; there is: both, columns, edges'):
+        castro_rounding(codes, 3, rounding="up")
+    with pytest.raises(DataError, match='3,001 are more than the 3,000 it may have; choose method "nominal"'):
+        castro_rounding(np.zeros((3001, 1), np.int32), 3)

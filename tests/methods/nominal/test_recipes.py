@@ -165,3 +165,34 @@ def test_odd_tables_are_handled(name, rng):
     unique = np.column_stack([np.arange(40), rng.integers(0, 2, 40)]).astype(np.int32)
     for codes in (wide, unique):
         assert np.unique(run(name, codes, tables=2)[0], return_counts=True)[1].min() >= 3
+
+
+ODD = {
+    "one category": pl.DataFrame({"sex": ["f"] * 9, "job": ["x"] * 9}),
+    "unique": pl.DataFrame({"sex": ["f", "m", "f"] * 3, "name": [f"p{i}" for i in range(9)]}),
+}
+
+
+@pytest.mark.parametrize("title", ODD)
+@pytest.mark.parametrize("name", ["auto", "own-hhe", "safe", "chi-ex", "safe-ex"])
+def test_protect_handles_odd_tables(name, title):
+    frame = ODD[title]
+    release = shoal.protect(frame, k=3, quasi=frame.columns, method=name)
+    assert release.k >= 3
+    assert release.table.n_rows == 9
+    with pytest.raises(ParameterError, match="k=10 needs at least 10 records, the table has 9"):
+        shoal.protect(frame, k=10, quasi=frame.columns, method=name)
+
+
+def test_a_column_of_ten_thousand_categories_is_refused_by_name_with_a_way_out(tmp_path):
+    frame = pl.DataFrame({"code": [f"c{i}" for i in range(10_000)], "sex": ["f", "m"] * 5_000})
+    text = 'column "code" has 10000 categories, more than the 1000 that a nominal quasi-identifier may have; coarsen it'
+    with pytest.raises(DataError, match=text):
+        shoal.protect(frame, k=3, quasi=["code", "sex"], method="nominal")
+    frame.write_csv(tmp_path / "people.csv")
+    done = CliRunner().invoke(
+        app, ["protect", str(tmp_path / "people.csv"), "-k", "3", "--quasi", "code,sex", "-o", str(tmp_path / "o.csv")]
+    )
+    assert done.exit_code != 0
+    assert text in str(done.exception)
+    assert not (tmp_path / "o.csv").exists()

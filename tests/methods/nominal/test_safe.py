@@ -10,9 +10,10 @@ from shoal.errors import ParameterError
 from shoal.methods.kernels.safe import safe_pass
 from shoal.methods.nominal.codes import Collapsed, hamming
 from shoal.methods.nominal.control_tables import control_tables, full_rows
+from shoal.methods.nominal.largest_error import largest_error_vector
 from shoal.methods.nominal.safe import extra_error, safe_vector
 from shoal.methods.nominal.safe_exact import searched_vector
-from shoal.methods.nominal.vector_programs import chi_square_vector, largest_error_vector
+from shoal.methods.nominal.vector_programs import chi_square_vector
 from shoal.methods.nominal.vectors import Vector, frequency_vector, search_vector, settle, standing_records
 
 from naive import nominal_tables as naive

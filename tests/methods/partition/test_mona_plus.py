@@ -44,6 +44,26 @@ def test_after_swaps_no_exchange_pays(case):
     assert not naive.can_swap(points, labels, k, 1e-8 * before)
 
 
+@given(points_and_k(max_n=24, max_d=3, max_k=3))
+def test_after_many_rounds_no_group_is_better_dissolved(case):
+    points, k = case
+    labels = some_groups(points, k)
+    before = naive.cost(points, labels)
+    found = repair(points, labels, k, passes=1, block=len(points), rounds=1000, neighbours=0)
+    Grouping(found, k, max_size=2 * k - 1)
+    assert naive.cost(points, found) <= before * (1 + 1e-9)
+    assert not naive.can_dissolve(points - points[0], found, k, 1e-8 * before)
+
+
+@given(points_and_k(), st.sampled_from([0, 2]))
+def test_groups_that_are_too_large_are_split(case, rounds):
+    points, k = case
+    labels = np.zeros(len(points), np.int64)
+    found = repair(points, labels, k, passes=1, rounds=rounds)
+    Grouping(found, k, max_size=2 * k - 1)
+    assert total_cost(points, found) <= total_cost(points, labels) * (1 + 1e-9)
+
+
 @given(points_and_k())
 def test_sizes_lie_between_k_and_2k_less_1(case):
     points, k = case

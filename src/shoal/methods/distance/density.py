@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.methods.distance.spanning_tree import split_by_mdav
-from shoal.methods.kernels.closest import index_groups
 from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import cost_of, open_group, spread
-from shoal.methods.kernels.growth import Growth, from_the_centre, join_closest
+from shoal.methods.kernels.groups import add, cost_of, spread
+from shoal.methods.kernels.growth import FREE, begin, join_closest
 from shoal.methods.kernels.scatter import scatter
-from shoal.methods.kernels.tree import nearest, plant, remove
+from shoal.methods.kernels.tree import no_stack, plant, remove, search
 from shoal.methods.refine import SMALL, in_order
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
@@ -59,48 +58,64 @@ def density(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT)
     """
     n = len(points)
     progress.stage("grouping (density)", n)
-    growth = from_the_centre(points, k)
+    cloud, growth, groups = begin(points, k)
+    labels, done = growth.labels, growth.done
     around = np.empty((n, k), np.int64)
     costs = np.full(n, -1.0)
-    while growth.done[1] >= k:
-        tree = plant(points, np.flatnonzero(growth.labels < 0))
-        stop = max(k, int(growth.done[1]) // 2)
-        while growth.done[1] >= stop:
-            before = int(growth.done[1])
-            _rounds(growth, tree, around, costs, k, stop, 50)
-            progress.advance(before - int(growth.done[1]))
-    join_closest(growth, index_groups(growth.groups), False, 1.0)
-    count = int(growth.groups.used[0])
-    labels = scatter(points, growth.labels, np.arange(count)[::-1], k, SMALL * spread(points))
+    scratch = np.empty(k), no_stack()
+    while done[FREE] >= k:
+        tree = plant(cloud.shades, np.flatnonzero(labels < 0))
+        stop = max(k, int(done[FREE]) // 2)
+        while done[FREE] >= stop:
+            before = int(done[FREE])
+            _rounds(cloud, tree, groups, labels, done, around, costs, stop, *scratch)
+            progress.advance(before - int(done[FREE]))
+    join_closest(points, groups, labels, by_cost=False)
+    count = int(groups.used[0])
+    labels = scatter(points, labels, np.arange(count)[::-1], k, SMALL * spread(points))
     return split_by_mdav(points, in_order(labels), k)
 
 
 @compiled
-def _rounds(growth: Growth, tree: Any, around: Any, costs: Any, k: int, stop: int, limit: int) -> None:
-    """Make up to ``limit`` groups while ``stop`` records are free; a cost of -1 has to be computed."""
-    points = growth.points
-    distances = np.empty(k)
-    for _ in range(limit):
-        if growth.done[1] < stop:
+def _rounds(
+    cloud: Any, tree: Any, groups: Any, labels: Any, done: Any, around: Any, costs: Any, stop: int, distances: Any,
+    stack: Any,
+) -> None:  # fmt: skip
+    """Make up to 50 groups while ``stop`` records are free; a cost of -1 has to be computed."""
+    points, shades, _, slack = cloud
+    cells, numbers, plan, places = tree
+    sizes, sums, centroids, _, used = groups
+    k = around.shape[1]
+    zero = np.int64(0)
+    one = np.int64(1)
+    for _ in range(50):
+        if done[-1] < stop:
             break
-        best: Any = np.int64(-1)
+        best: Any = zero - 1
         for r in range(costs.size):
-            if growth.labels[r] >= 0:
+            if labels[r] >= 0:
                 continue
+            members = around[r]
             if costs[r] < 0.0:
+                members[0] = r
                 distances[k - 1] = np.inf
-                nearest(tree, points[r], r, distances, around[r])
-                costs[r] = cost_of(points, around[r])
+                search(
+                    points, shades, r, points, sizes, cells, numbers, plan, slack, 1.0, r, one, distances, members,
+                    stack,
+                )  # fmt: skip
+                costs[r] = cost_of(points, members, zero, k)
             if best < 0 or costs[r] < costs[best]:
                 best = r
-        g = open_group(growth.groups, points, around[best])
+        g = used[0]
+        used[0] = g + 1
         for i in range(k):
-            growth.labels[around[best, i]] = g
-            remove(tree, around[best, i])
-        growth.done[1] -= k
+            add(sizes, sums, centroids, g, points, around[best, i], one)
+            labels[around[best, i]] = g
+            remove(cells, numbers, plan, places, around[best, i])
+        done[-1] -= k
         for r in range(costs.size):
-            if growth.labels[r] < 0:
+            if labels[r] < 0:
                 for i in range(k):
-                    if growth.labels[around[r, i]] >= 0:
+                    if labels[around[r, i]] >= 0:
                         costs[r] = -1.0
                         break

@@ -16,6 +16,8 @@ from shoal.errors import ParameterError
 from shoal.methods.kernels.assign import assign, draw_centres, merge_small
 from shoal.methods.kernels.closest import index_groups
 from shoal.methods.kernels.groups import Groups, spread
+from shoal.methods.kernels.shades import cloud_of, shades_of
+from shoal.methods.kernels.tree import no_stack
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
 
@@ -121,15 +123,16 @@ def k_means(
     if not 1 <= clusters <= len(points):
         raise ParameterError(f"clusters={clusters} is not possible; choose 1 to {len(points)}, the number of records")
     progress.stage("clustering (k-means)", max_rounds)
+    cloud = cloud_of(points)
     centres = _first_centres(points, clusters, chance, start)
     enough = 1e-3 * spread(points)
-    labels, cost = assign(points, as_groups(centres))
+    labels, cost = assign(cloud, centres)
     rounds = 1
     while rounds < max_rounds:
         rounds += 1
         labels = np.unique(labels, return_inverse=True)[1]
         before = cost
-        labels, cost = assign(points, as_groups(centroids(points, labels)))
+        labels, cost = assign(cloud, centroids(points, labels))
         progress.advance()
         if before - cost < enough:
             break
@@ -167,20 +170,6 @@ def centroids(points: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray
     return np.ascontiguousarray(np.array(sums).T / sizes[:, None])
 
 
-def as_groups(
-    centres: NDArray[np.float64], sizes: NDArray[np.int64] | None = None, totals: NDArray[np.float64] | None = None
-) -> Groups:
-    """Return the centres as a state of groups that the kernels can search."""
-    count = len(centres)
-    return Groups(
-        np.ones(count, np.int64) if sizes is None else sizes,
-        centres.copy() if totals is None else totals,
-        np.zeros_like(centres),
-        centres,
-        np.array([count]),
-    )
-
-
 def merge(points: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
     """Return the labels with every group of fewer than k records merged with its nearest one (Alg. 12).
 
@@ -191,10 +180,14 @@ def merge(points: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDA
     """
     sizes = np.bincount(labels)
     means = centroids(points, labels)
-    groups = as_groups(means, sizes.astype(np.int64), means * sizes[:, None])
+    cloud = cloud_of(points)
+    sums = np.stack([means * sizes[:, None], np.zeros_like(means)], axis=1)
+    shades = shades_of(means, cloud.axes) if cloud.axes.size else means
+    groups = Groups(sizes.astype(np.int64), sums, means, shades, np.array([sizes.size]))
     index = index_groups(groups)
     heir = np.arange(sizes.size)
-    while merge_small(groups, index, k, heir):
+    scratch = np.empty(1), np.empty(1, np.int64), no_stack()
+    while merge_small(groups, index, cloud.axes, cloud.slack, k, heir, *scratch):
         pass
     while (heir[heir] != heir).any():
         heir = heir[heir]

@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels.closest import index_groups
 from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import centre, open_group
-from shoal.methods.kernels.growth import Growth, from_the_centre, join_closest
-from shoal.methods.kernels.inner import inner
+from shoal.methods.kernels.groups import add, centre
+from shoal.methods.kernels.growth import FREE, begin, join_closest
 from shoal.methods.kernels.shells import draw_shells, farthest, leave
-from shoal.methods.kernels.tree import nearest, plant
+from shoal.methods.kernels.tree import apart, no_stack, plant, search
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
 
@@ -58,64 +56,72 @@ def max_distance(points: NDArray[np.float64], k: int, *, progress: Progress = SI
     """
     n = len(points)
     progress.stage("grouping (max-distance)", n)
-    growth = from_the_centre(points, k)
+    _, growth, groups = begin(points, k)
+    labels, done = growth.labels, growth.done
     bounds = np.full(n, np.inf)
     partners = np.full(n, -1, np.int64)
-    while growth.done[1] >= 2 * k:
-        tree = plant(points, np.flatnonzero(growth.labels < 0))
-        shells = draw_shells(tree, points, centre(points[growth.labels < 0]))
-        stop = max(2 * k, int(growth.done[1]) // 2)
-        while growth.done[1] >= stop:
-            before = int(growth.done[1])
-            _rounds(growth, shells, bounds, partners, k, stop, 20)
-            progress.advance(before - int(growth.done[1]))
-    rest = np.flatnonzero(growth.labels < 0)
+    scratch = np.empty(k), np.empty(k, np.int64), no_stack()
+    while done[FREE] >= 2 * k:
+        tree = plant(points, np.flatnonzero(labels < 0))
+        shells = draw_shells(tree, points, centre(points[labels < 0]))
+        stop = max(2 * k, int(done[FREE]) // 2)
+        while done[FREE] >= stop:
+            before = int(done[FREE])
+            _rounds(points, tree, shells, groups, labels, done, bounds, partners, k, stop, *scratch)
+            progress.advance(before - int(done[FREE]))
+    rest = np.flatnonzero(labels < 0)
     if rest.size >= k:
-        growth.labels[rest] = growth.groups.used[0]
+        labels[rest] = groups.used[0]
     else:
-        join_closest(growth, index_groups(growth.groups), False, 1.0)
-    return growth.labels
+        join_closest(points, groups, labels, by_cost=False)
+    return labels
 
 
 @compiled
-def _rounds(growth: Growth, shells: Any, bounds: Any, partners: Any, k: int, stop: int, limit: int) -> None:
-    """Make up to ``limit`` pairs of groups while ``stop`` records are free."""
-    points = growth.points
-    distances = np.empty(k)
-    members = np.empty(k, np.int64)
-    for _ in range(limit):
-        if growth.done[1] < stop:
-            break
-        r = _farthest_pair(growth, shells, bounds, partners)
-        s = partners[r]
-        for seed in (r, s):
-            if growth.labels[seed] >= 0:  # only where ties have put s into the group of r
-                seed, _ = farthest(shells, points[r])
-            distances[k - 1] = np.inf
-            nearest(shells.tree, points[seed], seed, distances, members)
-            g = open_group(growth.groups, points, members)
-            for i in range(k):
-                growth.labels[members[i]] = g
-                leave(shells, members[i])
-        growth.done[1] -= 2 * k
+def _rounds(
+    points: Any, tree: Any, shells: Any, groups: Any, labels: Any, done: Any, bounds: Any, partners: Any, k: int,
+    stop: int, distances: Any, members: Any, stack: Any,
+) -> None:  # fmt: skip
+    """Make up to 20 pairs of groups while ``stop`` records are free.
 
-
-@inner
-def _farthest_pair(growth: Any, shells: Any, bounds: Any, partners: Any) -> int:
-    """Return the record that has, with its partner, the greatest distance of all pairs of free records.
-
-    Among equal pairs the first one in a scan of the lower triangle: the lowest larger number, then the lowest partner.
+    Of equal pairs the first one in a scan of the lower triangle is taken: the lowest larger number, then the lowest
+    partner. Known distances are looked at first, so that few bounds lie above them.
     """
-    longest = -1.0
-    for r in range(bounds.size):  # known distances first, so that few bounds lie above them
-        if growth.labels[r] < 0 and bounds[r] > longest and partners[r] >= 0 and growth.labels[partners[r]] < 0:
-            longest = bounds[r]
-    for r in range(bounds.size):
-        stale = partners[r] < 0 or growth.labels[partners[r]] >= 0
-        if growth.labels[r] < 0 and stale and bounds[r] >= longest:
-            partners[r], bounds[r] = farthest(shells, growth.points[r])
-            longest = max(longest, bounds[r])
-    r = 0
-    while growth.labels[r] >= 0 or bounds[r] < longest or partners[r] >= r:
-        r += 1
-    return r
+    cells, numbers, plan, places = tree
+    middle, radii, reach = shells
+    sizes, sums, centroids, _, used = groups
+    one = np.int64(1)
+    for _ in range(20):
+        if done[-1] < stop:
+            break
+        longest = -1.0
+        for r in range(bounds.size):
+            if labels[r] < 0 and bounds[r] > longest and partners[r] >= 0 and labels[partners[r]] < 0:
+                longest = bounds[r]
+        for r in range(bounds.size):
+            stale = partners[r] < 0 or labels[partners[r]] >= 0
+            if labels[r] < 0 and stale and bounds[r] >= longest:
+                partners[r] = farthest(points, cells, numbers, plan, middle, reach, points[r], stack)
+                bounds[r] = apart(points, r, points, partners[r])
+                longest = max(longest, bounds[r])
+        first = one - 1
+        while labels[first] >= 0 or bounds[first] < longest or partners[first] >= first:
+            first += 1
+        seed = first
+        for _ in range(2):
+            if labels[seed] >= 0:  # only where ties have put the partner into the group of the first
+                seed = farthest(points, cells, numbers, plan, middle, reach, points[first], stack)
+            members[0] = seed
+            distances[k - 1] = np.inf
+            search(
+                points, points, seed, points, places, cells, numbers, plan, 0.0, 1.0, seed, one, distances, members,
+                stack,
+            )  # fmt: skip
+            g = used[0]
+            used[0] = g + 1
+            for i in range(k):
+                add(sizes, sums, centroids, g, points, members[i], one)
+                labels[members[i]] = g
+                leave(cells, numbers, plan, places, radii, reach, members[i])
+            seed = partners[first]
+        done[-1] -= 2 * k

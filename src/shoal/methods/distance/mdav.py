@@ -19,7 +19,7 @@ from shoal.methods.kernels.compiled import compiled
 from shoal.methods.kernels.shells import draw_shells, farthest, leave
 from shoal.methods.kernels.single import single_rounds
 from shoal.methods.kernels.sums import add_exactly, sums
-from shoal.methods.kernels.tree import nearest, plant
+from shoal.methods.kernels.tree import no_stack, plant, search
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
 
@@ -75,6 +75,7 @@ def mdav(
     labels = np.full(n, -1, np.int64)
     total, error = sums(points)
     count = np.array([n, 0])
+    scratch = np.empty(k), np.empty(k, np.int64), np.empty(points.shape[1]), no_stack()
     while count[0] >= 2 * k:
         tree = plant(points, np.flatnonzero(labels < 0))
         sparse = max(2 * k, int(count[0]) * 2 // 3)
@@ -83,7 +84,7 @@ def mdav(
             stop = max(sparse, int(count[0]) * 31 // 32)
             before = int(count[0])
             while count[0] >= stop:
-                _rounds(points, shells, total, error, count, labels, k, stop, 200)
+                _rounds(points, tree, shells, total, error, count, labels, k, stop, *scratch)
             progress.advance(before - int(count[0]))
     labels[labels < 0] = count[1]
     progress.advance(int(count[0]))
@@ -104,32 +105,36 @@ def _in_single_precision(points: NDArray[np.float64], k: int, progress: Progress
 
 @compiled
 def _rounds(
-    points: Any, shells: Any, total: Any, error: Any, count: Any, labels: Any, k: int, stop: int, limit: int
-) -> None:
-    """Make up to ``limit`` pairs of groups, or single ones below 3k free records, while ``stop`` records are free."""
-    centroid = np.empty(total.size)
-    distances = np.empty(k)
-    members = np.empty(k, np.int64)
-    for _ in range(limit):
+    points: Any, tree: Any, shells: Any, total: Any, error: Any, count: Any, labels: Any, k: int, stop: int,
+    distances: Any, members: Any, query: Any, stack: Any,
+) -> None:  # fmt: skip
+    """Make up to 200 pairs of groups, or single ones below 3k free records, while ``stop`` records are free.
+
+    The first seed is farthest from the centroid, the second from the first. It is looked for when the first group is
+    closed: if the farthest of all records has become a member of that, the farthest free one is wanted anyway.
+    """
+    cells, numbers, plan, places = tree
+    centre, radii, reach = shells
+    one = np.int64(1)
+    for _ in range(200):
         if count[0] < stop:
             break
         for j in range(total.size):
-            centroid[j] = total[j] / count[0]
-        r, _ = farthest(shells, centroid)
-        s = -1
-        if count[0] >= 3 * k:
-            s, _ = farthest(shells, points[r])
-        for seed in (r, s):
-            if seed < 0:
-                break
-            if shells.tree.places[seed] < 0:  # only where ties have put s into the group of r
-                seed, _ = farthest(shells, points[r])
+            query[j] = total[j] / count[0]
+        for _ in range(2 if count[0] >= 3 * k else 1):
+            seed = farthest(points, cells, numbers, plan, centre, reach, query, stack)
+            members[0] = seed
             distances[k - 1] = np.inf
-            nearest(shells.tree, points[seed], seed, distances, members)
+            search(
+                points, points, seed, points, places, cells, numbers, plan, 0.0, 1.0, seed, one, distances, members,
+                stack,
+            )  # fmt: skip
             for i in range(k):
                 labels[members[i]] = count[1]
-                leave(shells, members[i])
+                leave(cells, numbers, plan, places, radii, reach, members[i])
                 for j in range(total.size):
                     add_exactly(total, error, j, -points[members[i], j])
+            for j in range(total.size):
+                query[j] = points[seed, j]
             count[0] -= k
             count[1] += 1

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.methods.kernels import plain
-from shoal.methods.kernels.closest import index_groups
-from shoal.methods.kernels.growth import from_the_centre, grow, join_closest, plus_rounds
+from shoal.methods.kernels.growth import begin, grow, join_closest, never_join
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
 
@@ -53,7 +52,7 @@ def mdav_plus(points: NDArray[np.float64], k: int, *, progress: Progress = SILEN
         labels: NDArray[np.int64] = plain.plain_star(points, k, plain.NEVER, False, 0.0)
         progress.advance(len(points))
         return labels
-    growth = from_the_centre(points, k)
-    grow(growth, k, plus_rounds, (), progress)
-    join_closest(growth, index_groups(growth.groups), False, 1.0)
+    cloud, growth, groups = begin(points, k)
+    grow(cloud, growth, groups, k, never_join(), k, progress)
+    join_closest(points, groups, growth.labels, by_cost=False)
     return growth.labels

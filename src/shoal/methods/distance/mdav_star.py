@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from shoal.methods.distance.gain import best_gain
 from shoal.methods.kernels import plain
-from shoal.methods.kernels.closest import index_groups
 from shoal.methods.kernels.groups import spread
-from shoal.methods.kernels.growth import Rule, from_the_centre, grow, join_closest, star_rounds
+from shoal.methods.kernels.growth import Rule, begin, grow, join_closest
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
 
@@ -128,7 +127,8 @@ def star(
         labels: NDArray[np.int64] = plain.plain_star(points, k, float(gamma), by_cost, SMALL * spread(points))
         progress.advance(len(points))
         return labels
-    growth = from_the_centre(points, k)
-    grow(growth, k, star_rounds, (Rule(gamma, with_neighbour, by_cost, SMALL * spread(points)),), progress)
-    join_closest(growth, index_groups(growth.groups), by_cost, k / (k + 1.0) if by_cost else 1.0)
+    cloud, growth, groups = begin(points, k)
+    rule = Rule(float(gamma), with_neighbour, k / (k + 1.0) if by_cost else 1.0, SMALL * spread(points))
+    grow(cloud, growth, groups, k, rule, k, progress)
+    join_closest(points, groups, growth.labels, by_cost)
     return growth.labels

@@ -16,22 +16,23 @@ from numpy.typing import NDArray
 
 from shoal.methods.distance.best_of import best_of
 from shoal.methods.kernels.chance import shuffle
-from shoal.methods.kernels.closest import closest, index_groups, overdue
+from shoal.methods.kernels.closest import follow, index_groups, overdue
 from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import distance, spread
-from shoal.methods.kernels.growth import Rule
-from shoal.methods.kernels.inner import inner
+from shoal.methods.kernels.groups import add, cost_of, spread
+from shoal.methods.kernels.shades import cloud_of
 from shoal.methods.kernels.trade import (
     DISSOLVED,
+    LARGE,
+    NEWS,
     PASSED_ON,
     VISITED,
-    dissolve,
     open_trade,
-    put,
-    replace_by_two,
-    take,
+    rise_of,
+    scratch_for,
+    transfer,
     with_more_room,
 )
+from shoal.methods.kernels.tree import NOBODY, apart, no_stack, search
 from shoal.methods.refine import SMALL, in_order
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
@@ -118,13 +119,22 @@ def local_search(
     progress: Progress,
 ) -> tuple[NDArray[np.int64], int]:
     """Return the labels after rounds of ONA, and how many rounds changed something."""
-    rule = Rule(1.0, False, False, SMALL * spread(points))
+    cloud = cloud_of(points)
+    tolerance = SMALL * spread(points)
+    scratch, stack = scratch_for(k), no_stack()
+    nothing = np.empty(0, np.int64)
     for rounds in range(max_rounds):
-        trade = open_trade(points, labels, k)
+        groups, trade = open_trade(cloud, labels, k)
+        index = index_groups(groups)
         while trade.tally[VISITED] < len(points):
-            if trade.groups.used[0] + 2 * k + 2 > trade.groups.sizes.size:
-                trade = with_more_room(trade)
-            _visit(trade, index_groups(trade.groups), k, rule, state, 1000)
+            _visit(cloud, groups, trade, index, scratch, -1, nothing, k, tolerance, stack)
+            for g in dict.fromkeys(scratch.large[: trade.tally[LARGE]].tolist()):
+                if groups.used[0] + 2 > groups.sizes.size:
+                    groups, trade = with_more_room(groups, trade)
+                if overdue(index, groups, soon=2):
+                    index = index_groups(groups)
+                parts = _two_groups(points, trade.members[g, : groups.sizes[g]], k, state)
+                _visit(cloud, groups, trade, index, scratch, g, parts, k, tolerance, stack)
         labels = in_order(trade.labels)
         if not trade.tally[DISSOLVED] and not trade.tally[PASSED_ON]:
             progress.advance(len(points))
@@ -134,41 +144,90 @@ def local_search(
 
 
 @compiled
-def _visit(trade: Any, index: Any, k: int, rule: Any, state: Any, limit: int) -> None:
-    """Go on with the records in their order, until so many groups are new that the index should be made again."""
-    groups = trade.groups
-    targets = np.empty(k, np.int64)
-    joining = np.empty(k, np.int64)
-    nobody = -np.ones(1, np.int64)
-    for _ in range(limit):
-        if (
-            trade.tally[VISITED] >= trade.labels.size
-            or overdue(index, groups)
-            or groups.used[0] + 2 * k + 2 > groups.sizes.size
-        ):
+def _visit(
+    cloud: Any, groups: Any, trade: Any, index: Any, scratch: Any, split: int, parts: Any, k: int, tolerance: float,
+    stack: Any,
+) -> None:  # fmt: skip
+    """Go on with up to 1000 records in their order, until groups have become too large; or split a group first.
+
+    A record in a group of more than k leaves it, and goes to the nearest group. ``split`` is -1 or a group that is
+    replaced by two; parts: 0 or 1 for each of its members.
+    """
+    points, shades, axes, slack = cloud
+    labels, members, _, tally, news, _, spheres, _ = trade
+    sizes, sums, centroids, group_shades, used = groups
+    cells, numbers, plan, places = index
+    targets, joining, far, host, large = scratch
+    zero = np.int64(0)
+    moved = sizes[split]
+    for _ in range(1000):
+        g = split
+        if split >= 0:
+            for i in range(moved):
+                joining[i] = members[split, i]
+        else:
+            if tally[VISITED] >= labels.size:
+                break
+            r = tally[VISITED]
+            tally[VISITED] += 1
+            tally[LARGE] = 0
+            g = labels[r]
+            moved = zero
+            alone = sizes[g] > k
+            if alone:  # the own group competes without the record
+                add(sizes, sums, centroids, g, points, r, zero - 1)
+                follow(axes, centroids, group_shades, g, cells, numbers, plan, places)
+            for i in range(k):
+                joining[i] = r if alone else members[g, i]
+            own = cost_of(points, joining, zero, k)
+            budget = 2.000001 * own
+            for i in range(1 if alone else k):
+                far[0] = np.inf if alone else budget
+                host[0] = NOBODY
+                if far[0] > 0.0:
+                    without = zero - 1 if alone else g
+                    search(
+                        points, shades, joining[i], centroids, sizes, cells, numbers, plan, slack, 1.0, without, zero,
+                        far, host, stack,
+                    )  # fmt: skip
+                if host[0] == NOBODY:
+                    break
+                budget -= far[0]
+                targets[i] = host[0]
+                moved += 1
+            if alone:
+                add(sizes, sums, centroids, g, points, r, zero + 1)
+                follow(axes, centroids, group_shades, g, cells, numbers, plan, places)
+                moved = zero if targets[0] == g else moved
+                tally[PASSED_ON] += moved
+            else:
+                if (
+                    moved < k
+                    or own <= rise_of(points, sizes, sums, centroids, members, g, targets, joining) + tolerance
+                ):
+                    moved = zero
+                for i in range(k):
+                    joining[i] = members[g, i]
+                tally[DISSOLVED] += moved > 0
+        for i in range(moved):
+            tally[NEWS] = 0  # nobody listens
+            target = used[0] + parts[i] if split >= 0 else targets[i]
+            transfer(
+                points, axes, labels, members, tally, news, spheres, sizes, sums, centroids, group_shades, cells,
+                numbers, plan, places, joining[i], target,
+            )  # fmt: skip
+        if split >= 0:
+            used[0] += 2
             break
-        r = trade.tally[VISITED]
-        trade.tally[VISITED] += 1
-        g = trade.labels[r]
-        changed = 0
-        if groups.sizes[g] > k:
-            take(trade, index, r, g)
-            targets[0], _ = closest(index, groups, trade.points[r], nobody[0], rule.by_cost, 1.0, np.inf)
-            put(trade, index, r, targets[0])
-            if targets[0] != g:
-                trade.tally[PASSED_ON] += 1
-                changed = 1
-        elif dissolve(trade, index, g, rule, targets, joining):
-            trade.tally[DISSOLVED] += 1
-            changed = k
-        for i in range(changed):
-            target = targets[i]
-            if groups.sizes[target] >= 2 * k:
-                parts = _two_groups(trade.points, trade.members[target, : groups.sizes[target]], k, state)
-                replace_by_two(trade, index, target, parts)
+        for i in range(moved):
+            if sizes[targets[i]] >= 2 * k:
+                large[tally[LARGE]] = targets[i]
+                tally[LARGE] += 1
+        if tally[LARGE] > 0:
+            break
 
 
-@inner
+@compiled
 def _two_groups(points: Any, members: Any, k: int, state: Any) -> Any:
     """Return ONA's two groups of 2k to 3k-1 records (0 or 1 for each member), after at most 10 rounds.
 
@@ -200,7 +259,8 @@ def _two_groups(points: Any, members: Any, k: int, state: Any) -> Any:
                 totals[own, j] -= point[j]
                 centroids[0, j] = totals[0, j] / sizes[0]
                 centroids[1, j] = totals[1, j] / sizes[1]
-            part = 1 if distance(point, centroids[1]) < distance(point, centroids[0]) else 0
+            first = apart(points, members[i], centroids, np.int64(0))
+            part = 1 if apart(points, members[i], centroids, np.int64(1)) < first else 0
             parts[i] = part
             sizes[part] += 1
             for j in range(d):

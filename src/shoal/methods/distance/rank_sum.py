@@ -7,13 +7,10 @@ than mdav; use it to compare with published figures.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.tree import nearest, plant, remove
+from shoal.methods.kernels.growth import begin, grow, never_join
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
 
@@ -53,19 +50,12 @@ def rank_sum(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT
     n = len(points)
     progress.stage("grouping (rank-sum)", n)
     order = np.argsort(rank_sums(points), kind="stable")
-    labels = np.full(n, -1, np.int64)
-    ends = np.array([0, n - 1])
-    count = np.array([n, 0])
-    while count[0] >= 2 * k:
-        tree = plant(points, np.flatnonzero(labels < 0))
-        stop = max(2 * k, int(count[0]) // 2)
-        while count[0] >= stop:
-            before = int(count[0])
-            _rounds(points, tree, order, ends, count, labels, k, stop, 200)
-            progress.advance(before - int(count[0]))
-    labels[labels < 0] = count[1]
-    progress.advance(int(count[0]))
-    return labels
+    cloud, growth, groups = begin(points, k, order, order[::-1])
+    grow(cloud, growth, groups, k, never_join(), 2 * k, progress)
+    rest = growth.labels < 0
+    growth.labels[rest] = groups.used[0]
+    progress.advance(int(rest.sum()))
+    return growth.labels
 
 
 def rank_sums(points: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -81,26 +71,3 @@ def rank_sums(points: NDArray[np.float64]) -> NDArray[np.int64]:
     for j in range(d):
         total[np.argsort(points[:, j], kind="stable")] += np.arange(1, n + 1)
     return total
-
-
-@compiled
-def _rounds(
-    points: Any, tree: Any, order: Any, ends: Any, count: Any, labels: Any, k: int, stop: int, limit: int
-) -> None:
-    """Make up to ``limit`` pairs of groups, or single ones below 3k free records, while ``stop`` records are free."""
-    distances = np.empty(k)
-    members = np.empty(k, np.int64)
-    for _ in range(limit):
-        if count[0] < stop:
-            break
-        for end in range(2 if count[0] >= 3 * k else 1):
-            while labels[order[ends[end]]] >= 0:
-                ends[end] += 1 - 2 * end
-            seed = order[ends[end]]
-            distances[k - 1] = np.inf
-            nearest(tree, points[seed], seed, distances, members)
-            for i in range(k):
-                labels[members[i]] = count[1]
-                remove(tree, members[i])
-            count[0] -= k
-            count[1] += 1

@@ -7,17 +7,12 @@ mdav-star; use it to compare with published figures.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels.closest import index_groups
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import no_groups, open_group, spread
-from shoal.methods.kernels.growth import Growth, farthest_first, join_closest
+from shoal.methods.kernels.groups import spread
+from shoal.methods.kernels.growth import begin, farthest_first, grow, join_closest, never_join
 from shoal.methods.kernels.scatter import scatter
-from shoal.methods.kernels.tree import nearest, plant, remove
 from shoal.methods.refine import SMALL, in_order
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
@@ -88,37 +83,9 @@ def group_costs(points: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArr
 
 def from_two_corners(points: NDArray[np.float64], k: int, progress: Progress) -> NDArray[np.int64]:
     """Return the groups of the first phase."""
-    n, d = points.shape
+    d = points.shape[1]
     orders = [farthest_first(points, np.full(d, corner)) for corner in (points.min(), points.max())]
-    growth = Growth(points, orders[0], np.array([0, n]), no_groups(n // k, d), np.full(n, -1, np.int64))
-    places = np.zeros(2, np.int64)
-    while growth.done[1] >= k:
-        tree = plant(points, np.flatnonzero(growth.labels < 0))
-        stop = max(k, int(growth.done[1]) // 2)
-        while growth.done[1] >= stop:
-            before = int(growth.done[1])
-            _rounds(growth, tree, np.array(orders), places, k, stop, 200)
-            progress.advance(before - int(growth.done[1]))
-    join_closest(growth, index_groups(growth.groups), False, 1.0)
+    cloud, growth, groups = begin(points, k, *orders)
+    grow(cloud, growth, groups, k, never_join(), k, progress)
+    join_closest(points, groups, growth.labels, by_cost=False)
     return growth.labels
-
-
-@compiled
-def _rounds(growth: Any, tree: Any, orders: Any, places: Any, k: int, stop: int, limit: int) -> None:
-    """Make up to ``limit`` groups of k, from the two orders in turn, while ``stop`` records are free."""
-    distances = np.empty(k)
-    members = np.empty(k, np.int64)
-    for _ in range(limit):
-        if growth.done[1] < stop:
-            break
-        turn = growth.groups.used[0] % 2
-        while growth.labels[orders[turn, places[turn]]] >= 0:
-            places[turn] += 1
-        r = orders[turn, places[turn]]
-        distances[k - 1] = np.inf
-        nearest(tree, growth.points[r], r, distances, members)
-        g = open_group(growth.groups, growth.points, members)
-        for i in range(k):
-            growth.labels[members[i]] = g
-            remove(tree, members[i])
-        growth.done[1] -= k

@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.methods.distance.gain import best_gain
-from shoal.methods.kernels.closest import index_groups
 from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import open_group
-from shoal.methods.kernels.growth import from_the_centre, grow, join_closest, leader
-from shoal.methods.kernels.inner import inner
-from shoal.methods.kernels.tree import nearest, remove
+from shoal.methods.kernels.groups import add
+from shoal.methods.kernels.growth import FREE, begin, join_closest
+from shoal.methods.kernels.tree import no_stack, plant, remove, search
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
 
@@ -67,66 +65,76 @@ def v_mdav(
     """
 
     def run(factor: float, listener: Progress) -> NDArray[np.int64]:
-        growth = from_the_centre(points, k)
-        grow(growth, k, _rounds, (factor,), listener)
-        join_closest(growth, index_groups(growth.groups), False, 1.0)
+        cloud, growth, groups = begin(points, k)
+        scratch = np.empty(2 * k), np.empty(2 * k), np.empty((2, 2 * k), np.int64), np.empty(1, np.int64), no_stack()
+        while growth.done[FREE] >= k:
+            tree = plant(cloud.shades, np.flatnonzero(growth.labels < 0))
+            stop = max(k, int(growth.done[FREE]) // 2)
+            while growth.done[FREE] >= stop:
+                before = int(growth.done[FREE])
+                _rounds(cloud, tree, growth, groups, k, float(factor), stop, *scratch)
+                listener.advance(before - int(growth.done[FREE]))
+        join_closest(points, groups, growth.labels, by_cost=False)
         return growth.labels
 
     return best_gain("v-mdav", run, points, gamma, progress, facts)
 
 
 @compiled
-def _rounds(growth: Any, tree: Any, index: Any, k: int, gamma: float, stop: int, limit: int) -> bool:
-    """Make up to ``limit`` groups of k to 2k-1 while ``stop`` records are free."""
-    points = growth.points
-    distances = np.empty(k)
-    found = np.empty(k, np.int64)
-    members = np.empty(2 * k, np.int64)
-    near = np.empty(2 * k)  # the distance of each member to its nearest free record
-    neighbours = np.empty(2 * k, np.int64)  # and that record
-    pair = np.empty(2)
-    who = np.empty(2, np.int64)
-    for _ in range(limit):
-        if growth.done[1] < stop:
+def _rounds(
+    cloud: Any, tree: Any, growth: Any, groups: Any, k: int, gamma: float, stop: int, near: Any, far: Any, records: Any,
+    found: Any, stack: Any,
+) -> None:  # fmt: skip
+    """Make up to 200 groups of k to 2k-1 while ``stop`` records are free.
+
+    For each member, ``near`` is the distance to the nearest free record, which stands in the second row of records.
+    """
+    points, shades, _, slack = cloud
+    cells, numbers, plan, places = tree
+    orders, done, labels = growth
+    sizes, sums, centroids, _, used = groups
+    members = records[0]
+    neighbours = records[1]
+    zero = np.int64(0)
+    one = np.int64(1)
+    for _ in range(200):
+        free = done[-1]
+        if free < stop:
             break
-        r = leader(growth, tree)
-        distances[k - 1] = np.inf
-        nearest(tree, points[r], r, distances, found)
-        size = k
-        for i in range(k):
-            members[i] = found[i]
-            neighbours[i] = r  # not known yet, for r is no longer free
-            remove(tree, found[i])
-        while size < 2 * k - 1 and growth.done[1] > size and gamma > 0.0:
-            best = _nearest_outside(points, tree, members[:size], near, neighbours)
-            candidate = neighbours[best]
-            pair[1] = np.inf
-            nearest(tree, points[candidate], candidate, pair, who)
-            if near[best] >= gamma * pair[1]:  # pair[1] is infinite if nobody else is free
-                break
-            members[size] = candidate
-            neighbours[size] = r
+        r = orders[0, done[0]]
+        if labels[r] >= 0:
+            done[0] += 1
+            continue
+        g = used[0]
+        used[0] = g + 1
+        members[0] = r
+        far[k - 1] = np.inf
+        search(points, shades, r, points, sizes, cells, numbers, plan, slack, 1.0, r, one, far, members[:k], stack)
+        size = zero
+        while True:
+            q = members[size]
+            labels[q] = g
+            neighbours[size] = r  # not known yet, for r is no longer free
+            remove(cells, numbers, plan, places, q)
+            add(sizes, sums, centroids, g, points, q, one)
             size += 1
-            remove(tree, candidate)
-        g = open_group(growth.groups, points, members[:size])
-        for i in range(size):
-            growth.labels[members[i]] = g
-        growth.done[1] -= size
-    return False
-
-
-@inner
-def _nearest_outside(points: Any, tree: Any, members: Any, near: Any, neighbours: Any) -> int:
-    """Return the member that is nearest to a free record, after looking again where the neighbour is gone."""
-    one = np.empty(1)
-    found = np.empty(1, np.int64)
-    best = 0
-    for i in range(members.size):
-        if tree.places[neighbours[i]] < 0:
-            one[0] = np.inf
-            nearest(tree, points[members[i]], members[i], one, found)
-            near[i] = one[0]
-            neighbours[i] = found[0]
-        if near[i] < near[best] or (near[i] == near[best] and neighbours[i] < neighbours[best]):
-            best = i
-    return best
+            if size < k:
+                continue
+            if size == 2 * k - 1 or free == size or gamma <= 0.0:
+                break
+            best = zero
+            for i in range(size + 1):  # the last search is for the company of the candidate
+                q = neighbours[best] if i == size else members[i]
+                if i == size or labels[neighbours[i]] >= 0:
+                    far[0] = np.inf
+                    search(
+                        points, shades, q, points, sizes, cells, numbers, plan, slack, 1.0, q, zero, far, found, stack
+                    )  # fmt: skip
+                    near[i] = far[0]
+                    neighbours[i] = found[0]
+                if i < size and (near[i] < near[best] or (near[i] == near[best] and neighbours[i] < neighbours[best])):
+                    best = np.int64(i)
+            if near[best] >= gamma * near[size]:  # which is infinite if nobody else is free
+                break
+            members[size] = neighbours[best]
+        done[-1] = free - size

@@ -7,32 +7,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels.closest import Index, closed, closest, index_groups, moved
+from shoal.methods.kernels.closest import follow
 from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import Groups, distance
+from shoal.methods.kernels.shades import Cloud, shades_of
 from shoal.methods.kernels.sums import add_exactly
+from shoal.methods.kernels.tree import NOBODY, apart, no_stack, plant, remove, search
 from shoal.threads import run_in_threads
 
 CHUNK = 4096
 
 
-def assign(points: NDArray[np.float64], groups: Groups) -> tuple[NDArray[np.int64], float]:
+def assign(cloud: Cloud, centres: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
     """Return the nearest centre of each record, the first among equals, and the sum of squared distances."""
-    index = index_groups(groups)
-    labels = np.empty(len(points), np.int64)
-    far = np.empty(len(points))
-    starts = range(0, len(points), CHUNK)
-    run_in_threads(lambda start: _assign(points, groups, index, labels, far, start, start + CHUNK), starts)
+    n = len(cloud.points)
+    tree = plant(shades_of(centres, cloud.axes), np.arange(len(centres)))
+    labels = np.empty(n, np.int64)
+    far = np.empty(n)
+
+    def work(start: int) -> None:
+        _assign(cloud, tree, centres, labels, far, start, min(start + CHUNK, n), np.empty(1), no_stack())
+
+    run_in_threads(work, range(0, n, CHUNK))
     return labels, float(far.sum())
 
 
 @compiled
-def _assign(points: Any, groups: Any, index: Index, labels: Any, far: Any, start: int, stop: int) -> None:
+def _assign(
+    cloud: Any, tree: Any, centres: Any, labels: Any, far: Any, start: int, stop: int, distances: Any, stack: Any
+) -> None:  # fmt: skip
     """Fill labels and distances of the records start..stop-1."""
-    nobody = -np.ones(1, np.int64)
-    by_cost = nobody[0] > 0
-    for r in range(start, min(stop, labels.size)):
-        labels[r], far[r] = closest(index, groups, points[r], nobody[0], by_cost, 1.0, np.inf)
+    points, shades, _, slack = cloud
+    cells, numbers, plan, places = tree
+    zero = np.int64(0)
+    for r in range(start, stop):
+        distances[0] = np.inf
+        search(
+            points, shades, r, centres, places, cells, numbers, plan, slack, 1.0, zero - 1, zero, distances,
+            labels[r : r + 1], stack,
+        )  # fmt: skip
+        far[r] = distances[0]
 
 
 @compiled
@@ -51,7 +64,7 @@ def draw_centres(points: Any, first: int, uniform: Any) -> Any:
     for c in range(uniform.size):
         total = 0.0
         for r in range(n):
-            far[r] = min(far[r], distance(points[r], points[chosen[c]]))
+            far[r] = min(far[r], apart(points, r, points, chosen[c]))
             total += far[r]
         target = uniform[c] * total
         drawn = min(n - 1, np.int64(uniform[c] * n))
@@ -66,26 +79,34 @@ def draw_centres(points: Any, first: int, uniform: Any) -> Any:
 
 
 @compiled
-def merge_small(groups: Any, index: Any, k: int, heir: Any) -> int:
+def merge_small(
+    groups: Any, index: Any, axes: Any, slack: float, k: int, heir: Any, far: Any, host: Any, stack: Any
+) -> int:  # fmt: skip
     """Merge every group of fewer than k records with the group whose centroid is nearest; return how many merged.
 
     One pass in the order of the numbers: the small group takes the other one in; ``heir`` of the latter names it.
     """
-    nobody = -np.ones(1, np.int64)
-    by_cost = nobody[0] > 0
+    sizes, sums, centroids, shades, used = groups
+    cells, numbers, plan, places = index
+    zero = np.int64(0)
     merged = 0
-    for g in range(groups.used[0]):
-        if 0 < groups.sizes[g] < k:
-            other, _ = closest(index, groups, groups.centroids[g], np.int64(g), by_cost, 1.0, np.inf)
-            if other < 0:
+    for g in range(used[0]):
+        if 0 < sizes[g] < k:
+            far[0] = np.inf
+            search(
+                centroids, shades, g, centroids, sizes, cells, numbers, plan, slack, 1.0, g, zero, far, host, stack
+            )  # fmt: skip
+            other = host[0]
+            if other == NOBODY:
                 break
-            groups.sizes[g] += groups.sizes[other]
-            for j in range(groups.centroids.shape[1]):
-                add_exactly(groups.totals[g], groups.errors[g], j, groups.totals[other, j])
-                add_exactly(groups.totals[g], groups.errors[g], j, groups.errors[other, j])
-                groups.centroids[g, j] = groups.totals[g, j] / groups.sizes[g]
-            closed(index, groups, other)
-            moved(index, groups, g)
+            sizes[g] += sizes[other]
+            sizes[other] = 0
+            for j in range(centroids.shape[1]):
+                add_exactly(sums[g, 0], sums[g, 1], j, sums[other, 0, j])
+                add_exactly(sums[g, 0], sums[g, 1], j, sums[other, 1, j])
+                centroids[g, j] = sums[g, 0, j] / sizes[g]
+            remove(cells, numbers, plan, places, other)
+            follow(axes, centroids, shades, g, cells, numbers, plan, places)
             heir[other] = g
             merged += 1
     return merged

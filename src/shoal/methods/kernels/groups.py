@@ -17,24 +17,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.methods.kernels.inner import inner
-from shoal.methods.kernels.sums import add_exactly
+from shoal.methods.kernels.shades import Cloud, shades_of
 
 
 class Groups(NamedTuple):
-    """Sizes, sums with their rounding errors, and centroids of groups; ``used`` has one element: numbers in use."""
+    """The arrays of a state.
+
+    Parameters
+    ----------
+    sizes
+        How many records each group has.
+    sums
+        Groups x 2 x d: the sum of the records, and its rounding error.
+    centroids, shades
+        The centroid of each group, and its shade (see ``shades``); the same array if a record is its own shade.
+    used
+        One element: how many numbers are in use.
+    """
 
     sizes: NDArray[np.int64]
-    totals: NDArray[np.float64]
-    errors: NDArray[np.float64]
+    sums: NDArray[np.float64]
     centroids: NDArray[np.float64]
+    shades: NDArray[np.float64]
     used: NDArray[np.int64]
 
 
-def no_groups(room: int, d: int) -> Groups:
+def no_groups(room: int, cloud: Cloud) -> Groups:
     """Return a state without groups, with room for that many."""
-    return Groups(
-        np.zeros(room, np.int64), np.zeros((room, d)), np.zeros((room, d)), np.zeros((room, d)), np.zeros(1, np.int64)
-    )
+    d = cloud.points.shape[1]
+    centroids = np.zeros((room, d))
+    shades = np.zeros((room, cloud.shades.shape[1])) if cloud.axes.size else centroids
+    return Groups(np.zeros(room, np.int64), np.zeros((room, 2, d)), centroids, shades, np.zeros(1, np.int64))
+
+
+def open_groups(cloud: Cloud, labels: NDArray[np.int64], room: int) -> Groups:
+    """Return the state of the groups 0, 1, ... of these labels, none of which is empty."""
+    groups = no_groups(room, cloud)
+    sizes = np.bincount(labels)
+    count = sizes.size
+    order = np.argsort(labels, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    total, error = np.zeros((2, count, cloud.points.shape[1]))
+    for i in range(int(sizes.max())):  # the i-th member of all groups at once, as in ``add``
+        g = np.flatnonzero(sizes > i)
+        value = cloud.points[order[starts[g] + i]]
+        high = total[g] + value
+        part = high - total[g]
+        low = (total[g] - (high - part)) + (value - part) + error[g]
+        total[g] = high + low
+        error[g] = low - (total[g] - high)
+    groups.sizes[:count] = sizes
+    groups.sums[:count, 0] = total
+    groups.sums[:count, 1] = error
+    groups.centroids[:count] = total / sizes[:, None]
+    groups.shades[:count] = shades_of(groups.centroids[:count], cloud.axes)
+    groups.used[0] = count
+    return groups
 
 
 def centre(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -103,66 +141,50 @@ def distance(left: Any, right: Any) -> float:
 
 
 @inner
-def cost_of(points: Any, members: Any) -> float:
-    """Return the cost of these records as a group, computed relative to the first of them."""
-    size = members.size
+def cost_of(points: Any, members: Any, start: int, size: int) -> float:
+    """Return the cost of ``size`` of these records, from a start on, as a group; computed relative to the first."""
     total = 0.0
     for j in range(points.shape[1]):
-        reference = points[members[0], j]
+        reference = points[members[start], j]
         mean = 0.0
-        for i in range(size):
+        for i in range(start, start + size):
             mean += points[members[i], j] - reference
         mean /= size
-        for i in range(size):
+        for i in range(start, start + size):
             difference = points[members[i], j] - reference - mean
             total += difference * difference
     return total
 
 
 @inner
-def add(groups: Any, g: int, point: Any) -> None:
-    """Put a record into a group."""
-    groups.sizes[g] += 1
-    for j in range(point.size):
-        add_exactly(groups.totals[g], groups.errors[g], j, point[j])
-        groups.centroids[g, j] = groups.totals[g, j] / groups.sizes[g]
-
-
-@inner
-def drop(groups: Any, g: int, point: Any) -> None:
-    """Take a record out of a group."""
-    groups.sizes[g] -= 1
-    for j in range(point.size):
-        add_exactly(groups.totals[g], groups.errors[g], j, -point[j])
-        groups.centroids[g, j] = groups.totals[g, j] / groups.sizes[g]
-
-
-@inner
-def open_group(groups: Any, points: Any, members: Any) -> int:
-    """Make a new group of these records and return its number."""
-    g = groups.used[0]
-    groups.used[0] = g + 1
-    groups.sizes[g] = 0
+def add(sizes: Any, sums: Any, centroids: Any, g: int, points: Any, r: int, sign: int) -> None:
+    """Put a record into a group (sign 1), or take it out (-1); the sum is kept as in ``sums.add_exactly``."""
+    sizes[g] += sign
     for j in range(points.shape[1]):
-        groups.totals[g, j] = 0.0
-        groups.errors[g, j] = 0.0
-    for i in range(members.size):
-        add(groups, g, points[members[i]])
-    return g
+        value = sign * points[r, j]
+        total = sums[g, 0, j]
+        high = total + value
+        part = high - total
+        low = (total - (high - part)) + (value - part) + sums[g, 1, j]
+        total = high + low
+        sums[g, 0, j] = total
+        sums[g, 1, j] = low - (total - high)
+        centroids[g, j] = total / sizes[g]
 
 
 @inner
-def cost_of_joining(groups: Any, g: int, points: Any, members: Any) -> float:
-    """Return by how much the cost of a group rises if these records join it together."""
-    d = points.shape[1]
-    size = members.size
-    merged = np.empty(d)
-    for j in range(d):
-        total = groups.totals[g, j]
+def cost_of_joining(sizes: Any, sums: Any, centroids: Any, g: int, points: Any, members: Any, size: int) -> float:
+    """Return by how much the cost of a group rises if the first ``size`` of these records join it together."""
+    shift = 0.0
+    rise = 0.0
+    for j in range(points.shape[1]):
+        merged = sums[g, 0, j]
         for i in range(size):
-            total += points[members[i], j]
-        merged[j] = total / (groups.sizes[g] + size)
-    rise = groups.sizes[g] * distance(groups.centroids[g], merged)
-    for i in range(size):
-        rise += distance(points[members[i]], merged)
-    return rise
+            merged += points[members[i], j]
+        merged /= sizes[g] + size
+        gap = centroids[g, j] - merged
+        shift += gap * gap
+        for i in range(size):
+            gap = points[members[i], j] - merged
+            rise += gap * gap
+    return sizes[g] * shift + rise

@@ -1,106 +1,66 @@
 """MDAV* on 2k to 3k-1 records, which always makes two groups: how ONA* splits a group that has grown too large.
 
-The same decisions as in ``growth``, by plain scans over the few records, because trees do not pay here.
+The same decisions as in ``growth``. The records are few and splits are rare, so numpy is fast enough and needs no
+compiling. Sums are taken in the order of the records, as the kernels do.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import Groups, add, cost_of, distance, open_group
-from shoal.methods.kernels.inner import inner
-from shoal.methods.kernels.tree import NOBODY, insert
+from shoal.methods.kernels.groups import centre, squared_distances
 
 
-@compiled
-def halve(points: Any, members: Any, centroid: Any, k: int, by_cost: bool, tolerance: float) -> Any:
-    """Return for each of the members, given in ascending order, whether it belongs to part 0 or 1."""
-    m = members.size
-    d = points.shape[1]
-    order = _farthest_first(points, members, centroid)
-    parts = np.full(m, -1)
-    groups = Groups(np.zeros(2, np.int64), np.empty((2, d)), np.empty((2, d)), np.empty((2, d)), np.zeros(1, np.int64))
-    found = np.empty(k, np.int64)
-    others = np.empty(k, np.int64)
-    chosen = np.empty(k, np.int64)
-    free = m
+def halve(
+    points: NDArray[np.float64], centroid: NDArray[np.float64], k: int, by_cost: bool, tolerance: float
+) -> NDArray[np.int64]:
+    """Return for each of the records whether it belongs to part 0 or 1.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [9.0], [1.0], [8.0], [2.0]])
+    >>> halve(points, points.mean(axis=0), 2, True, 0.0)
+    array([1, 0, 1, 0, 1])
+    """
+    order = np.argsort(-squared_distances(points, centroid), kind="stable")
+    parts = np.full(len(points), -1)
+    parts[_nearest(points, parts, order[0], k)] = 0
+    host = np.flatnonzero(parts == 0)
+    middle = centre(points[host])
     for r in order:
-        if free < k:
-            break
-        if parts[r] >= 0:
+        free = int((parts < 0).sum())
+        if parts[r] >= 0 or free < k:
             continue
-        _nearest(points, members, parts, r, found)
-        for i in range(k):
-            chosen[i] = members[found[i]]
-        joins = False
-        if groups.used[0] == 1 and free > k:
-            own = cost_of(points, chosen) / k
-            size = groups.sizes[0]
-            rise = size / (size + 1.0) * distance(points[members[r]], groups.centroids[0])
+        members = _nearest(points, parts, r, k)
+        own = _cost(points[members]) / k
+        rise = host.size / (host.size + 1.0) * squared_distances(points[r : r + 1], middle)[0]
+        if free > k and rise / (k + 1) + tolerance < own:
             parts[r] = 0
-            if rise / (k + 1) + tolerance < own:
-                _nearest(points, members, parts, found[1], others)
-                for i in range(k):
-                    others[i] = members[others[i]]
-                joins = (rise + cost_of(points, others)) / (k + 1) + tolerance < own
-        if joins:
-            add(groups, 0, points[members[r]])
-            free -= 1
-        else:
-            g = open_group(groups, points, chosen)
-            for i in range(k):
-                parts[found[i]] = g
-            free -= k
-    for i in range(m):
-        if parts[i] < 0:
-            parts[i] = _closer(groups, points[members[i]], by_cost)
-            add(groups, parts[i], points[members[i]])
+            others = _nearest(points, parts, members[1], k)
+            if (rise + _cost(points[others])) / (k + 1) + tolerance < own:
+                host = np.append(host, r)
+                middle = centre(points[host])
+                continue
+        parts[members] = 1
+    for r in np.flatnonzero(parts < 0):
+        sizes = np.bincount(parts[parts >= 0])
+        centres = np.array([centre(points[parts == part]) for part in (0, 1)])
+        scores = squared_distances(centres, points[r])
+        parts[r] = np.argmin(scores * (sizes / (sizes + 1.0)) if by_cost else scores)
     return parts
 
 
-@inner
-def _farthest_first(points: Any, members: Any, centroid: Any) -> Any:
-    """Return the places of the members in the order of falling distance to the centroid."""
-    order = np.empty(members.size, np.int64)
-    far = np.empty(members.size)
-    for i in range(members.size):
-        value = distance(points[members[i]], centroid)
-        place = i
-        while place > 0 and far[place - 1] < value:
-            far[place] = far[place - 1]
-            order[place] = order[place - 1]
-            place -= 1
-        far[place] = value
-        order[place] = i
-    return order
+def _nearest(points: NDArray[np.float64], parts: NDArray[np.int64], seed: int, k: int) -> NDArray[np.int64]:
+    """Return the seed and the free records nearest to it, in their order."""
+    far = squared_distances(points, points[seed])
+    far[parts >= 0] = np.inf
+    far[seed] = -1.0
+    return np.argsort(far, kind="stable")[:k]
 
 
-@inner
-def _nearest(points: Any, members: Any, parts: Any, seed: int, found: Any) -> None:
-    """Fill the places of the free members nearest to the one at place ``seed``, which comes first."""
-    distances = np.empty(found.size)
-    ranks = np.empty(found.size, np.int64)
-    last = found.size - 1
-    for i in range(found.size):
-        distances[i] = np.inf
-        ranks[i] = NOBODY
-    for i in range(members.size):
-        if parts[i] < 0:
-            far = distance(points[members[i]], points[members[seed]])
-            rank = -1 if i == seed else i
-            if far < distances[last] or (far == distances[last] and rank < ranks[last]):
-                insert(distances, ranks, found, far, rank, i)
-
-
-@inner
-def _closer(groups: Any, point: Any, by_cost: bool) -> int:
-    """Return which of the two groups is closer, the first if both are."""
-    first = distance(point, groups.centroids[0])
-    second = distance(point, groups.centroids[1])
-    if by_cost:
-        first *= groups.sizes[0] / (groups.sizes[0] + 1.0)
-        second *= groups.sizes[1] / (groups.sizes[1] + 1.0)
-    return 1 if second < first else 0
+def _cost(points: NDArray[np.float64]) -> float:
+    """Return the cost of the records as a group, relative to the first of them."""
+    moved = points - points[0]
+    moved -= np.add.accumulate(moved)[-1] / len(points)
+    return float(np.add.accumulate((moved * moved).T.ravel())[-1])

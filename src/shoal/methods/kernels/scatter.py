@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels.closest import closed, closest, index_groups, moved
+from shoal.methods.kernels.closest import follow, index_groups
 from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import add, cost_of, cost_of_joining, no_groups, open_group
+from shoal.methods.kernels.groups import add, cost_of, open_groups
+from shoal.methods.kernels.shades import cloud_of
+from shoal.methods.kernels.trade import rise_of
+from shoal.methods.kernels.tree import NOBODY, no_stack, remove, search
 
 
 def scatter(
@@ -28,55 +31,52 @@ def scatter(
     array([0, 0, 0, 2, 2, 2])
     """
     labels = labels.copy()
-    groups = no_groups(int(labels.max()) + 1, points.shape[1])
-    order = np.argsort(labels, kind="stable")
-    bounds = np.searchsorted(labels[order], np.arange(groups.sizes.size + 1))
-    _open_all(points, groups, order, bounds)
+    cloud = cloud_of(points)
+    groups = open_groups(cloud, labels, int(labels.max()) + 1)
     index = index_groups(groups)
+    far, host, stack = np.empty(1), np.empty(1, np.int64), no_stack()
     for g in visits:
-        _scatter(points, labels, groups, index, int(g), np.flatnonzero(labels == g), k, tolerance)
+        members = np.flatnonzero(labels == g)
+        work = np.empty((2, members.size), np.int64)
+        _scatter(
+            cloud, labels, groups, index, int(g), members[None, :], k, tolerance, work[0], work[1], far, host, stack
+        )
     return labels
 
 
 @compiled
-def _open_all(points: Any, groups: Any, order: Any, bounds: Any) -> None:
-    """Open the groups whose members stand at bounds[g]..bounds[g+1]-1 of the order."""
-    for g in range(groups.sizes.size):
-        open_group(groups, points, order[bounds[g] : bounds[g + 1]])
-
-
-@compiled
-def _scatter(points: Any, labels: Any, groups: Any, index: Any, g: int, members: Any, k: int, tolerance: float) -> None:
-    """Scatter a group if that lowers the cost.
+def _scatter(
+    cloud: Any, labels: Any, groups: Any, index: Any, g: int, members: Any, k: int, tolerance: float, targets: Any,
+    joining: Any, far: Any, host: Any, stack: Any,
+) -> None:  # fmt: skip
+    """Scatter a group if that lowers the cost; its members stand in one row.
 
     To join a group of at least k, of which m records leave here, costs at least k/(k+m) of the squared distances.
     """
-    m = members.size
-    own = cost_of(points, members)
+    points, shades, axes, slack = cloud
+    sizes, sums, centroids, group_shades, _ = groups
+    cells, numbers, plan, places = index
+    zero = np.int64(0)
+    m = members.shape[1]
+    own = cost_of(points, members[0], zero, m)
     budget = 1.000001 * own * (k + m) / k
-    targets = np.empty(m, np.int64)
-    by_cost = own < 0.0
     for i in range(m):
-        targets[i], spent = closest(index, groups, points[members[i]], g, by_cost, 1.0, budget)
-        if targets[i] < 0 or own <= 0.0:
+        far[0] = budget
+        host[0] = NOBODY
+        if budget > 0.0:
+            search(
+                points, shades, members[0, i], centroids, sizes, cells, numbers, plan, slack, 1.0, g, zero, far, host,
+                stack,
+            )  # fmt: skip
+        if host[0] == NOBODY:
             return
-        budget -= spent
-    joining = np.empty(m, np.int64)
-    rise = 0.0
-    for i in range(m):
-        size = 0
-        for other in range(m):
-            if targets[other] == targets[i]:
-                if other < i:
-                    break  # this target has been counted
-                joining[size] = members[other]
-                size += 1
-        if size:
-            rise += cost_of_joining(groups, targets[i], points, joining[:size])
-    if own <= rise + tolerance:
+        targets[i] = host[0]
+        budget -= far[0]
+    if own <= rise_of(points, sizes, sums, centroids, members, zero, targets, joining) + tolerance:
         return
     for i in range(m):
-        labels[members[i]] = targets[i]
-        add(groups, targets[i], points[members[i]])
-        moved(index, groups, targets[i])
-    closed(index, groups, g)
+        labels[members[0, i]] = targets[i]
+        add(sizes, sums, centroids, targets[i], points, members[0, i], zero + 1)
+        follow(axes, centroids, group_shades, targets[i], cells, numbers, plan, places)
+    sizes[g] = 0
+    remove(cells, numbers, plan, places, g)

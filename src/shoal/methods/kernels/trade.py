@@ -3,7 +3,8 @@
 The two moves of ONA* (Thaeter 2021, Algorithms 15 to 17; Thaeter & Reischuk 2021, Algorithm 3). A record always goes to
 the nearest centroid, and only if the cost falls by more than the tolerance; so the cost never rises and the search
 ends. What cannot pay is excluded by a bound on the distance before the nearest centroid is looked for: a record that
-leaves saves a known amount, and to join a group of m it pays m/(m+1) ≥ k/(k+1) of its squared distance.
+leaves saves a known amount, and to join a group of m it pays m/(m+1) ≥ k/(k+1) of its squared distance. And what did
+not pay is not looked for again until a centroid has moved near enough to alter that: every change is told as news.
 """
 
 from __future__ import annotations
@@ -13,213 +14,317 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels.closest import closed, closest, moved
+from shoal.methods.kernels.closest import follow
 from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import Groups, add, cost_of, cost_of_joining, distance, drop, no_groups, open_group
+from shoal.methods.kernels.groups import Groups, add, cost_of, cost_of_joining, open_groups
 from shoal.methods.kernels.inner import inner
+from shoal.methods.kernels.shades import Cloud
+from shoal.methods.kernels.tree import LEAF, NOBODY, apart, remove, search
 
-DISSOLVED, PASSED_ON, SPLIT, VISITED, LARGE = range(5)
+DISSOLVED, PASSED_ON, SPLIT, VISITED, LARGE, NEWS = range(6)
+BLOCKS = 64
 
 
 class Trade(NamedTuple):
-    """Records and their groups: labels, state, members in ascending order (room for 3k), and where groups descend from.
+    """Who belongs where.
 
-    ``tally`` counts dissolved groups, records passed on, splits, the visits made, and the groups that are too large
-    now.
+    Parameters
+    ----------
+    labels
+        The group of each record.
+    members
+        The records of each group in ascending order, with room for 3k.
+    origin
+        For each group the one it descends from by splits.
+    tally
+        How many groups were dissolved, records passed on, groups split; the visits made; the groups too large now; the
+        news there are.
+    news
+        Where centroids were and went: blocks x the length of a shade x 32; inf where nothing is written yet.
+    heard
+        How many news there were when a group was last visited in vain.
+    spheres
+        How far from its centroid a change could alter that; -1 if the group itself has changed.
+    near
+        For the records of groups of k, a lower bound of the squared distance to all other centroids at that time.
     """
 
-    points: NDArray[np.float64]
     labels: NDArray[np.int64]
-    groups: Groups
     members: NDArray[np.int64]
     origin: NDArray[np.int64]
     tally: NDArray[np.int64]
+    news: NDArray[np.float64]
+    heard: NDArray[np.int64]
+    spheres: NDArray[np.float64]
+    near: NDArray[np.float64]
 
 
-def open_trade(points: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> Trade:
-    """Return the state of a grouping whose labels are 0, 1, ... and whose groups have fewer than 2k records."""
-    count = int(labels.max()) + 1
-    room = count + count // 4 + 4 * k + 16
-    trade = Trade(
-        points,
-        labels.copy(),
-        no_groups(room, points.shape[1]),
-        np.zeros((room, 3 * k), np.int64),
-        np.arange(room),
-        np.zeros(5, np.int64),
+class Scratch(NamedTuple):
+    """Room for targets and records that move, the answer of a search, and the groups that have become too large."""
+
+    targets: NDArray[np.int64]
+    joining: NDArray[np.int64]
+    far: NDArray[np.float64]
+    host: NDArray[np.int64]
+    large: NDArray[np.int64]
+
+
+def scratch_for(k: int) -> Scratch:
+    """Return the scratch of the kernels."""
+    return Scratch(
+        np.empty(k, np.int64), np.empty(3 * k, np.int64), np.empty(1), np.empty(1, np.int64), np.empty(k, np.int64)
     )
-    _enter(trade, count)
-    return trade
 
 
-def with_more_room(trade: Trade) -> Trade:
+def open_trade(cloud: Cloud, labels: NDArray[np.int64], k: int) -> tuple[Groups, Trade]:
+    """Return the state of a grouping whose labels are 0, 1, ... and whose groups have fewer than 2k records."""
+    sizes = np.bincount(labels)
+    room = sizes.size + sizes.size // 4 + 4 * k + 16
+    order = np.argsort(labels, kind="stable")
+    members = np.zeros((room, 3 * k), np.int64)
+    members[labels[order], np.arange(labels.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = order
+    trade = Trade(
+        labels.copy(),
+        members,
+        np.arange(room),
+        np.zeros(6, np.int64),
+        np.full((BLOCKS + k // 2, cloud.shades.shape[1], LEAF), np.inf),
+        np.zeros(room, np.int64),
+        np.full(room, -1.0),
+        np.zeros(labels.size),
+    )
+    return open_groups(cloud, labels, room), trade
+
+
+def with_more_room(groups: Groups, trade: Trade) -> tuple[Groups, Trade]:
     """Return the same state with room for twice as many groups."""
 
     def longer(array: NDArray[Any]) -> NDArray[Any]:
         return np.concatenate([array, np.zeros_like(array)])
 
-    old = trade.groups
-    groups = Groups(longer(old.sizes), longer(old.totals), longer(old.errors), longer(old.centroids), old.used)
+    sizes, sums, centroids, shades, used = groups
     origin = np.concatenate([trade.origin, np.arange(trade.origin.size, 2 * trade.origin.size)])
-    return Trade(trade.points, trade.labels, groups, longer(trade.members), origin, trade.tally)
+    means = longer(centroids)
+    return (
+        Groups(longer(sizes), longer(sums), means, means if shades is centroids else longer(shades), used),
+        trade._replace(
+            members=longer(trade.members),
+            origin=origin,
+            heard=longer(trade.heard),
+            spheres=np.concatenate([trade.spheres, np.full_like(trade.spheres, -1.0)]),
+        ),
+    )
 
 
-@compiled
-def _enter(trade: Any, count: int) -> None:
-    """Put every record into the state of its group."""
-    groups = trade.groups
-    groups.used[0] = count
-    for r in range(trade.labels.size):
-        g = trade.labels[r]
-        trade.members[g, groups.sizes[g]] = r
-        add(groups, g, trade.points[r])
-
-
-@inner
-def put(trade: Any, index: Any, r: int, g: int) -> None:
-    """Put a record into a group."""
-    members = trade.members[g]
-    i = trade.groups.sizes[g]
-    while i > 0 and members[i - 1] > r:
-        members[i] = members[i - 1]
-        i -= 1
-    members[i] = r
-    trade.labels[r] = g
-    add(trade.groups, g, trade.points[r])
-    moved(index, trade.groups, g)
+def make_room_for_news(trade: Trade, k: int) -> None:
+    """If there is little room for news, forget all; every group has to be visited again."""
+    if trade.tally[NEWS] + 12 * k + 16 > trade.news.shape[0] * LEAF:
+        trade.news[:] = np.inf
+        trade.spheres[:] = -1.0
+        trade.tally[NEWS] = 0
 
 
 @inner
-def take(trade: Any, index: Any, r: int, g: int) -> None:
-    """Take a record out of its group."""
-    members = trade.members[g]
-    i = 0
-    while members[i] != r:
+def tell(news: Any, tally: Any, shades: Any, g: int) -> None:
+    """Write down where the centroid of a group was or is now."""
+    number = tally[NEWS]
+    tally[NEWS] = number + 1
+    for j in range(news.shape[1]):
+        news[number >> 5, j, number & 31] = shades[g, j]
+
+
+@inner
+def nearest_news(news: Any, start: int, stop: int, shades: Any, q: int, stack: Any) -> float:
+    """Return the least squared distance of the news start..stop-1 to shade q."""
+    width = news.shape[2]
+    least = np.inf
+    for block in range(start >> 5, (stop + 31) >> 5):
+        for i in range(width):
+            stack[0, i] = 0.0
+        for j in range(news.shape[1]):
+            centre = shades[q, j]
+            for i in range(width):
+                gap = news[block, j, i] - centre
+                stack[0, i] += gap * gap
+        for i in range(max(start - (block << 5), 0), width):
+            least = min(least, stack[0, i])
+    return least
+
+
+@inner
+def transfer(
+    points: Any, axes: Any, labels: Any, members: Any, tally: Any, news: Any, spheres: Any, sizes: Any, sums: Any,
+    centroids: Any, shades: Any, cells: Any, numbers: Any, plan: Any, places: Any, r: int, g: int,
+) -> None:  # fmt: skip
+    """Move a record from its group to group g, which may be new; a group whose last record leaves is closed."""
+    old = labels[r]
+    i = np.int64(0)
+    while members[old, i] != r:
         i += 1
-    for place in range(i, trade.groups.sizes[g] - 1):
-        members[place] = members[place + 1]
-    drop(trade.groups, g, trade.points[r])
-    moved(index, trade.groups, g)
+    while i < sizes[old] - 1:
+        members[old, i] = members[old, i + 1]
+        i += 1
+    i = sizes[g]
+    while i > 0 and members[g, i - 1] > r:
+        members[g, i] = members[g, i - 1]
+        i -= 1
+    members[g, i] = r
+    labels[r] = g
+    sign = np.int64(-1)
+    h = old
+    for _ in range(2):
+        spheres[h] = -1.0
+        tell(news, tally, shades, h)
+        add(sizes, sums, centroids, h, points, r, sign)
+        if sizes[h] > 0:
+            follow(axes, centroids, shades, h, cells, numbers, plan, places)
+            tell(news, tally, shades, h)
+        else:
+            remove(cells, numbers, plan, places, h)
+        sign = np.int64(1)
+        h = g
 
 
 @inner
-def replace_by_two(trade: Any, index: Any, g: int, parts: Any) -> None:
-    """Replace a group by two new ones; parts: 0 or 1 for each member, in the order of the members."""
-    size = trade.groups.sizes[g]
-    for part in range(2):
-        new = trade.groups.used[0]
-        m = 0
-        for i in range(size):
-            if parts[i] == part:
-                trade.members[new, m] = trade.members[g, i]
-                trade.labels[trade.members[g, i]] = new
-                m += 1
-        open_group(trade.groups, trade.points, trade.members[new, :m])
-        trade.origin[new] = trade.origin[g]
-    closed(index, trade.groups, g)
-    trade.tally[SPLIT] += 1
-
-
-@compiled
-def split(trade: Any, index: Any, g: int, parts: Any) -> None:
-    """Replace a group by two new ones, as ``replace_by_two`` does, for Python code."""
-    replace_by_two(trade, index, g, parts)
-
-
-@inner
-def dissolve(trade: Any, index: Any, g: int, rule: Any, targets: Any, joining: Any) -> bool:
-    """Give the members of a group of k to their nearest groups if that lowers the cost; say whether it did.
-
-    Joining a group of at least as many costs at least half of the squared distance, which bounds the search.
-    """
-    groups = trade.groups
-    k = targets.size
-    members = trade.members[g, :k]
-    own = cost_of(trade.points, members)
-    budget = 2.000001 * own
-    for i in range(k):
-        targets[i], spent = closest(index, groups, trade.points[members[i]], g, rule.by_cost, 1.0, budget)
-        if targets[i] < 0 or own <= 0.0:
-            return False
-        budget -= spent
+def rise_of(
+    points: Any, sizes: Any, sums: Any, centroids: Any, members: Any, g: int, targets: Any, joining: Any
+) -> float:  # fmt: skip
+    """Return by how much the cost rises if the members of a group go to their targets."""
     rise = 0.0
-    for i in range(k):
-        size = 0
-        for other in range(k):
+    for i in range(targets.size):
+        size = np.int64(0)
+        for other in range(targets.size):
             if targets[other] == targets[i]:
                 if other < i:
                     break  # this target has been counted
-                joining[size] = members[other]
+                joining[size] = members[g, other]
                 size += 1
-        if size:
-            rise += cost_of_joining(groups, targets[i], trade.points, joining[:size])
-    if own <= rise + rule.tolerance:
-        return False
-    for i in range(k):
-        put(trade, index, members[i], targets[i])
-    closed(index, groups, g)
-    return True
-
-
-@inner
-def pass_on(trade: Any, index: Any, g: int, k: int, rule: Any) -> Any:
-    """Move the record of a group of more than k that gains most to its nearest group; return that group, -1 if none."""
-    groups = trade.groups
-    size = groups.sizes[g]
-    best = rule.tolerance
-    mover = np.int64(-1)  # a plain -1 would compile every callee twice
-    target = np.int64(-1)
-    for i in range(size):
-        r = trade.members[g, i]
-        saved = size / (size - 1.0) * distance(trade.points[r], groups.centroids[g])
-        limit = 1.000001 * (saved - best) * (k + 1) / k
-        if limit <= 0.0:
-            continue
-        t, far = closest(index, groups, trade.points[r], g, rule.by_cost, 1.0, limit)
-        if t >= 0:
-            gain = saved - groups.sizes[t] / (groups.sizes[t] + 1.0) * far
-            if gain > best:
-                best = gain
-                mover = r
-                target = t
-    if mover >= 0:
-        take(trade, index, mover, g)
-        put(trade, index, mover, target)
-    return target
+        if size > 0:
+            rise += cost_of_joining(sizes, sums, centroids, targets[i], points, joining, size)
+    return rise
 
 
 @compiled
-def dissolve_some(trade: Any, index: Any, visits: Any, k: int, rule: Any, large: Any, limit: int) -> None:
-    """Visit groups of k and dissolve them where it pays, until some groups have become too large."""
-    targets = np.empty(k, np.int64)
-    joining = np.empty(k, np.int64)
-    trade.tally[LARGE] = 0
-    for _ in range(limit):
-        if trade.tally[VISITED] >= visits.size or trade.tally[LARGE] > 0:
+def trade_some(
+    cloud: Any, groups: Any, trade: Any, index: Any, scratch: Any, visits: Any, split: int, parts: Any, k: int,
+    dissolving: bool, tolerance: float, stack: Any,
+) -> None:  # fmt: skip
+    """Visit up to 500 groups until some are too large: those of k may dissolve, or the others may pass records on.
+
+    Before that, group ``split`` (-1: none) is replaced by two new ones; parts: 0 or 1 for each of its members. Of a
+    group of more than k the record that gains most moves to its nearest group, and the group is visited again. A group
+    that was visited in vain is left alone until something changes that could alter that. Joining a group of at least as
+    many costs at least half of the squared distance, which bounds the searches for a group that might dissolve.
+    """
+    points, shades, axes, slack = cloud
+    labels, members, origin, tally, news, heard, spheres, near = trade
+    sizes, sums, centroids, group_shades, used = groups
+    cells, numbers, plan, places = index
+    targets, joining, far, host, large = scratch
+    zero = np.int64(0)
+    moved = sizes[split]
+    if split >= 0:
+        for i in range(moved):
+            joining[i] = members[split, i]
+        known = tally[NEWS]
+        for i in range(moved):
+            transfer(
+                points, axes, labels, members, tally, news, spheres, sizes, sums, centroids, group_shades, cells,
+                numbers, plan, places, joining[i], used[0] + parts[i],
+            )  # fmt: skip
+            tally[NEWS] = known + 1  # where the group was; the steps between do not matter
+        for _ in range(2):
+            tell(news, tally, group_shades, used[0])
+            origin[used[0]] = origin[split]
+            used[0] += 1
+        tally[SPLIT] += 1
+        return
+    tally[LARGE] = 0
+    for _ in range(500):
+        if tally[VISITED] >= visits.size or tally[LARGE] > 0 or tally[NEWS] + 8 * k > news.shape[0] * LEAF:
             break
-        g = visits[trade.tally[VISITED]]
-        trade.tally[VISITED] += 1
-        if trade.groups.sizes[g] == k and dissolve(trade, index, g, rule, targets, joining):
-            trade.tally[DISSOLVED] += 1
+        g = visits[tally[VISITED]]
+        size = sizes[g]
+        if size < k or (size == k) != dissolving:
+            tally[VISITED] += 1
+            continue
+        own = 0.0
+        if dissolving:
             for i in range(k):
-                if trade.groups.sizes[targets[i]] >= 2 * k:
-                    large[trade.tally[LARGE]] = targets[i]
-                    trade.tally[LARGE] += 1
-
-
-@compiled
-def pass_on_some(trade: Any, index: Any, visits: Any, k: int, rule: Any, large: Any, limit: int) -> None:
-    """Visit groups of more than k and pass records on while it pays, until a group has become too large."""
-    trade.tally[LARGE] = 0
-    for _ in range(limit):
-        if trade.tally[VISITED] >= visits.size or trade.tally[LARGE] > 0:
-            break
-        g = visits[trade.tally[VISITED]]
-        target = pass_on(trade, index, g, k, rule) if trade.groups.sizes[g] > k else np.int64(-1)
-        if target < 0:
-            trade.tally[VISITED] += 1
+                joining[i] = members[g, i]
+            own = cost_of(points, joining, zero, k)
+        calm = spheres[g] >= 0.0
+        if calm and dissolving:
+            spared = -2.000001 * own
+            for i in range(k):
+                r = members[g, i]
+                if near[r] > 0.0:
+                    side = np.sqrt(nearest_news(news, heard[g], tally[NEWS], shades, r, stack)) - slack
+                    side = 0.999999999 * side * side if side > 0.0 else 0.0
+                    if side <= near[r]:  # a centroid came nearer, or the nearest one has moved
+                        calm = False
+                        near[r] = side
+                    spared += near[r]
+            calm |= spared > 0.0
+        elif calm:
+            side = spheres[g] + slack
+            calm = nearest_news(news, heard[g], tally[NEWS], group_shades, g, stack) > 1.000000001 * side * side
+        if calm:
+            heard[g] = tally[NEWS]
+            tally[VISITED] += 1
             continue
-        trade.tally[PASSED_ON] += 1
-        if trade.groups.sizes[target] >= 2 * k:
-            large[0] = target
-            trade.tally[LARGE] = 1
+        spheres[g] = 0.0
+        moved = zero
+        budget = 2.000001 * own
+        best = tolerance
+        if dissolving:
+            for i in range(k):
+                near[members[g, i]] = 0.0
+        for i in range(size):
+            r = members[g, i]
+            saved = apart(points, r, centroids, g)
+            far[0] = budget
+            if not dissolving:
+                away = np.sqrt(saved)
+                saved *= size / (size - 1.0)
+                far[0] = 1.000001 * (saved - best) * (k + 1) / k
+                spheres[g] = max(spheres[g], away + np.sqrt(max(far[0], 0.0)))
+            host[0] = NOBODY
+            if far[0] > 0.0:
+                search(
+                    points, shades, r, centroids, sizes, cells, numbers, plan, slack, 1.0, g, zero, far, host, stack
+                )  # fmt: skip
+            if dissolving:
+                near[r] = max(far[0], 0.0)  # the limit if nobody was found
+                if host[0] == NOBODY:
+                    break
+                budget -= far[0]
+                targets[i] = host[0]
+                moved += 1
+            elif host[0] < NOBODY:
+                gain = saved - sizes[host[0]] / (sizes[host[0]] + 1.0) * far[0]
+                if gain > best:
+                    best = gain
+                    moved = zero + 1
+                    joining[0] = r
+                    targets[0] = host[0]
+        if dissolving:
+            if moved < k or own <= rise_of(points, sizes, sums, centroids, members, g, targets, joining) + tolerance:
+                moved = zero
+            for i in range(k):
+                joining[i] = members[g, i]
+            tally[DISSOLVED] += moved > 0
+        else:
+            tally[PASSED_ON] += moved
+        for i in range(moved):
+            transfer(
+                points, axes, labels, members, tally, news, spheres, sizes, sums, centroids, group_shades, cells,
+                numbers, plan, places, joining[i], targets[i],
+            )  # fmt: skip
+        heard[g] = tally[NEWS]
+        if dissolving or moved == 0:
+            tally[VISITED] += 1
+        for i in range(moved):
+            if sizes[targets[i]] >= 2 * k:
+                large[tally[LARGE]] = targets[i]
+                tally[LARGE] += 1

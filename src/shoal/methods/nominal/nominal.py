@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.methods.nominal.blocks import cut_into_blocks
 from shoal.methods.nominal.codes import attribute_weights, check_codes, collapse, hamming, weight_step
-from shoal.methods.nominal.partition import Problem, labels_of, solve_block
+from shoal.methods.nominal.partition import solve_block
+from shoal.methods.nominal.problem import Problem, labels_of
 from shoal.methods.optimal.master import Clock
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, ParameterError
-from shoal.grouping import canonical_labels
-from shoal.methods.nominal.codes import Collapsed, attribute_weights, check_codes, collapse, hamming, weight_step
-from shoal.methods.nominal.exchange import exchange
+from shoal.methods.nominal.codes import attribute_weights, check_codes, collapse, hamming, weight_step
 from shoal.methods.nominal.integer_construction import DEFAULT, construct
 from shoal.methods.nominal.pricing import NominalPricer, column_weights, enumerated_cluster, greedy_clusters
 from shoal.methods.nominal.pricing_search import STEPS, search_clusters
+from shoal.methods.nominal.problem import Problem, build_columns, labels_of, nearest_duals, start_columns
 from shoal.methods.optimal.column_generation import Partitioning, Priced
 from shoal.methods.optimal.master import Clock, Master
 from shoal.methods.registry import method
@@ -117,15 +116,6 @@ def column_generation(
     if facts is not None:
         facts.update(solved.told)
     return labels_of(solved.columns, table)
-
-
-class Problem(NamedTuple):
-    """Distinct rows: their distances, how often each occurs, k, and the step of all weights (0 if unknown)."""
-
-    distance: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    k: int
-    step: float
 
 
 class Solved(NamedTuple):
@@ -259,59 +249,6 @@ def heuristic_master(problem: Problem, clock: Clock) -> tuple[float, NDArray[np.
             if not master.add(found, column_weights(found, distance)):
                 break
     return value, prizes, iterations
-
-
-def nearest_duals(problem: Problem) -> NDArray[np.float64]:
-    """Return duals that are feasible without any search: half the distances of each row to its k-1 nearest others.
-
-    Each row has at least k-1 companions, so no cluster weighs less than what its rows are worth.
-
-    Examples
-    --------
-    >>> nearest_duals(Problem(np.array([[0.0, 1, 3], [1, 0, 3], [3, 3, 0]]), np.array([1, 1, 1]), 2, 1.0)).tolist()
-    [0.5, 0.5, 1.5]
-    """
-    distance, counts, k, _ = problem
-    order = np.argsort(distance, axis=1, kind="stable")
-    near = np.take_along_axis(distance, order, axis=1)
-    available = counts[order] - (order == np.arange(counts.size)[:, None])
-    taken = np.diff(np.minimum(np.cumsum(available, axis=1), k - 1), axis=1, prepend=0)
-    half: NDArray[np.float64] = (near * taken).sum(axis=1) / 2
-    return half
-
-
-def start_columns(problem: Problem, duals: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return a clustering to begin with: rows far from all others first, then exchanges."""
-    return build_columns(problem, 4 * duals, (1.0, 0.0), exact=False)
-
-
-def build_columns(
-    problem: Problem,
-    duals: NDArray[np.float64],
-    parameters: tuple[float, float],
-    *,
-    exact: bool,
-    clock: Clock | None = None,
-) -> NDArray[np.int32]:
-    """Return the clustering of Algorithm 7 after exchanges; most copies of frequent rows are set aside first."""
-    distance, counts, k, _ = problem
-    aside = np.maximum(counts // k - 2, 0)
-    pure = np.full((int(aside.sum()), 2 * k - 1), -1, np.int32)
-    pure[:, :k] = np.repeat(np.arange(counts.size), aside)[:, None]
-    gamma, lambda_ = parameters
-    columns = construct(
-        distance, duals, counts - k * aside, k, gamma=gamma, lambda_=lambda_, exact=exact, clock=clock
-    )  # fmt: skip
-    return np.vstack([exchange(columns, distance, k), pure])
-
-
-def labels_of(columns: NDArray[np.int32], table: Collapsed) -> NDArray[np.int64]:
-    """Return the group of each record: equal records are handed out in ascending order."""
-    labels = np.empty(table.inverse.size, np.int64)
-    groups = np.nonzero(columns >= 0)[0]
-    order = np.argsort(columns[columns >= 0], kind="stable")
-    labels[np.argsort(table.inverse, kind="stable")] = groups[order]
-    return canonical_labels(labels)
 
 
 def _gamma_and_lambda(fractional: str, gamma: float | None, lambda_: float | None) -> tuple[float, float]:

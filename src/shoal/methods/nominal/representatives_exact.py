@@ -8,11 +8,13 @@ choice are fixed; an error with only two reachable entries is linear and needs n
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.methods.nominal.chords import WIDTHS, near
 from shoal.methods.nominal.representatives import Selection, greedy, search
 from shoal.methods.optimal.mixed_integer import Program
 
@@ -41,6 +43,25 @@ def exact_choice(
 def _solve(
     problem: Selection, known: NDArray[np.int64], time_limit: float | None
 ) -> tuple[NDArray[np.int64], float, bool]:
+    """Return the best choice, a bound for all, and whether it is proven to be the best."""
+    began = time.monotonic()
+    best, value, bound, optimal = known, problem.chi_square(known), 0.0, False
+    for width in WIDTHS:
+        left = None if time_limit is None else time_limit - (time.monotonic() - began)
+        chosen, below, solved = _solve_with_chords(problem, best, width, left)
+        bound = max(bound, below)
+        if problem.chi_square(chosen) < value - 1e-9:  # otherwise the same choice whatever the clock did
+            best, value = chosen, problem.chi_square(chosen)
+        optimal = solved and value <= bound + 1e-6
+        if optimal or not solved:
+            break
+    return best, value if optimal else min(bound, value), optimal
+
+
+def _solve_with_chords(
+    problem: Selection, known: NDArray[np.int64], width: float, time_limit: float | None
+) -> tuple[NDArray[np.int64], float, bool]:
+    """Return a choice, a bound for all choices, and whether the program was solved."""
     candidates = np.concatenate([np.arange(problem.starts[c], problem.starts[c + 1]) for c in problem.free])
     cluster = np.repeat(problem.free, np.diff(problem.starts)[problem.free])
     fixed = np.setdiff1d(np.arange(problem.sizes.size), problem.free)
@@ -66,6 +87,8 @@ def _solve(
             constant += alike * float(error[0] + slope * (base[cell] - reachable[0]))
             cost[members] += alike * slope * problem.sizes[cluster[members]]
         else:
+            reachable = near(reachable, problem.target[cell], width)
+            error = (reachable - problem.target[cell]) ** 2 / problem.target[cell]
             curved.append((cell, members, reachable, error, float(alike)))
     z = program.variables(candidates.size, cost=cost, upper=1.0, whole=True)
     first = program.variables(len(curved), cost=[curve[-1] for curve in curved])
@@ -76,14 +99,11 @@ def _solve(
     start = _start(problem, known, candidates, [curve[0] for curve in curved])
     solved = program.solve(start=start, time_limit=time_limit)
     if solved.x is None:
-        return known, max(solved.bound + constant, 0.0), False
+        return known, solved.bound + constant, False
     chosen = known.copy()
-    taken = candidates[solved.x[: candidates.size] > 0.5]
-    chosen[cluster[solved.x[: candidates.size] > 0.5]] = taken
-    if problem.chi_square(chosen) > ceiling - 1e-9:  # no better: the same choice whatever the clock did
-        chosen = known
-    value = problem.chi_square(chosen)
-    return chosen, value if solved.optimal else max(min(solved.bound + constant, value), 0.0), solved.optimal
+    taken = solved.x[: candidates.size] > 0.5
+    chosen[cluster[taken]] = candidates[taken]
+    return chosen, solved.bound + constant, solved.optimal
 
 
 def _by_cell(cells: NDArray[np.int32]) -> dict[int, NDArray[np.int64]]:

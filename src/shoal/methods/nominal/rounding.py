@@ -16,8 +16,8 @@ from shoal.errors import DataError, ParameterError
 from shoal.grouping import canonical_labels
 from shoal.methods.nominal.codes import check_codes, clustering_weight, collapse, hamming, weight_step
 from shoal.methods.nominal.integer_construction import construct
-from shoal.methods.nominal.partition import Problem, labels_of, nearest_duals, start_columns
 from shoal.methods.nominal.pricing import NominalPricer, column_weights
+from shoal.methods.nominal.problem import Problem, labels_of, nearest_duals, start_columns
 from shoal.methods.optimal.column_generation import Partitioning
 from shoal.methods.optimal.master import Clock
 from shoal.methods.registry import method

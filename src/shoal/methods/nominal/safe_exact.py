@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.methods.nominal.largest_error import largest_error_vector
 from shoal.methods.nominal.safe import extra_error, safe_vector
-from shoal.methods.nominal.vector_programs import VectorSolution, chi_square_vector, largest_error_vector
+from shoal.methods.nominal.vector_programs import VectorSolution, chi_square_vector
 from shoal.methods.nominal.vectors import Vector, frequency_vector, search_vector, settle, standing_records
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress

@@ -1,21 +1,21 @@
-"""The best frequency vector there is: P1, P2, P3 and P9 of Cost 2023 as linear integer programs.
+"""The frequency vector with the least chi-square error: P9 of Cost 2023 as a linear integer program.
 
-Every entry is 0 or at least k, and the sum is given. Minimised is either the largest excess of a cell's error over its
-tolerance (P1, SAFE-ex; P2 with any sum), that plus w times the distance from the original vector (P3, mSAFE-ex), or the
-chi-square error plus w times the distance (P9, Chi-ex). Beyond the thesis: a cell, too, is empty or has at least k
-records, so the chords that replace its chi-square error run from 0 to k and from there in steps of one, which closes
-most of the gap; a cell of one combination uses the binary variable of that combination; and a known vector bounds how
-far any cell can be off. The number of binaries is that of the combinations: hundreds, not thousands.
+Every entry is 0 or at least k, and the sum is given; minimised is the chi-square error of the control tables plus w
+times the distance from the original vector. Beyond the thesis: a cell, too, is empty or has at least k records, so the
+chords that replace its chi-square error run from 0 to k and from there in steps of one, which closes most of the gap; a
+cell of one combination uses the binary variable of that combination; and a known vector bounds how far any cell can be
+off. The number of binaries is that of the combinations: hundreds, not thousands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.methods.nominal.chords import WIDTHS, near
 from shoal.methods.nominal.vectors import Vector
 from shoal.methods.optimal.mixed_integer import Program, Solved
 
@@ -40,71 +40,6 @@ class VectorSolution:
     value: float
     bound: float
     optimal: bool
-
-
-def largest_error_vector(
-    vector: Vector,
-    k: int,
-    *,
-    tolerance: NDArray[np.float64],
-    weight: float = 0.0,
-    total: int | None = None,
-    start: NDArray[np.int64] | None = None,
-    time_limit: float | None = None,
-) -> VectorSolution:
-    """Minimise the largest excess of an error over its tolerance (P1, P2; with a weight P3).
-
-    Parameters
-    ----------
-    vector
-        The original vector and its cells.
-    k
-        Entries are 0 or at least k.
-    tolerance
-        The error that costs nothing, for every cell.
-    weight
-        What one record of distance from the original vector costs: 0 for P1 and P2, 1/n for P3.
-    total
-        The sum of the vector; the number of records if not given.
-    start
-        A vector that is known.
-    time_limit
-        Seconds; then the best vector found so far is returned with the bound that was reached.
-
-    Examples
-    --------
-    >>> from shoal.methods.nominal.vectors import frequency_vector
-    >>> vector = frequency_vector(np.repeat(np.array([[0], [1], [2]], np.int32), [3, 1, 4], axis=0))
-    >>> largest_error_vector(vector, 3, tolerance=np.zeros(3)).y.tolist()
-    [4, 0, 4]
-    """
-    total = int(vector.counts.sum()) if total is None else total
-    program = Program()
-    ceiling = np.inf
-    if start is not None:
-        ceiling = vector.largest(start, tolerance) + weight * vector.distance(start)
-    reach = ceiling + tolerance
-    low, high = np.maximum(vector.target - reach, 0.0), np.minimum(vector.target + reach, total)
-    y, s = _entries(program, vector, k, high, total)
-    _distance(program, vector, y, s, weight, k)
-    mu = program.variables(1, cost=1.0, lower=-np.inf)
-    for members, cells in cells_by_members(vector):
-        t = cells[np.argmin(tolerance[cells])]
-        members = y + members
-        ones = np.ones(members.size)
-        target, slack = vector.target[t], tolerance[t]
-        program.row(np.append(members, mu), np.append(ones, 1.0), lower=target - slack)
-        program.row(np.append(members, mu), np.append(ones, -1.0), upper=target + slack)
-        if np.isfinite(ceiling):
-            program.row(members, ones, lower=np.ceil(low[t] - 1e-6), upper=np.floor(high[t] + 1e-6))
-    known = None
-    if start is not None:
-        known = _known(vector, start, k, weight, [vector.largest(start, tolerance)])
-    solved = program.solve(start=known, time_limit=time_limit)
-    constant = _constant(vector, weight, k)
-    return _solution(
-        solved, vector, start, constant, lambda y: vector.largest(y, tolerance) + weight * vector.distance(y)
-    )
 
 
 def chi_square_vector(
@@ -137,24 +72,52 @@ def chi_square_vector(
     >>> chi_square_vector(vector, 3, weight=0.125, start=np.array([4, 0, 4])).y.tolist()
     [3, 0, 5]
     """
+
+    def objective(y: NDArray[np.int64]) -> float:
+        return vector.chi_square(y) + weight * vector.distance(y)
+
+    began = time.monotonic()
+    alike = cells_by_members(vector)
+    best, value, bound, optimal = start, objective(start), 0.0, False
+    for width in WIDTHS:
+        left = None if time_limit is None else time_limit - (time.monotonic() - began)
+        solved = _chi_square_program(vector, k, weight, alike, best, width, left)
+        bound = max(bound, solved.bound + distance_constant(vector, weight, k))
+        if solved.x is not None:
+            y = np.rint(solved.x[: vector.counts.size]).astype(np.int64)
+            if objective(y) < value - 1e-9:  # otherwise the vector that was known, whatever the clock did
+                best, value = y, objective(y)
+        optimal = solved.optimal and value <= bound + 1e-6
+        if optimal or not solved.optimal:
+            break
+    return VectorSolution(best, value, value if optimal else min(bound, value), optimal)
+
+
+def _chi_square_program(
+    vector: Vector,
+    k: int,
+    weight: float,
+    alike: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    start: NDArray[np.int64],
+    width: float,
+    time_limit: float | None,
+) -> Solved:
+    """Solve P9 with the chords near the targets: exact if the width is infinite, otherwise no more than that."""
     total = int(vector.counts.sum())
     ceiling = vector.chi_square(start) + weight * vector.distance(start)
     reach = np.sqrt(ceiling * vector.target) + 1e-6
     high = np.minimum(np.floor(vector.target + reach), total)
     program = Program()
-    y, s = _entries(program, vector, k, high, total)
-    _distance(program, vector, y, s, weight, k)
-    alike = cells_by_members(vector)
+    y, s = add_entries(program, vector, k, high, total)
+    add_distance(program, vector, y, s, weight, k)
     first = program.variables(len(alike), cost=[float(cells.size) for _, cells in alike])
     for q, (members, cells) in enumerate(alike, first):
         t = cells[0]
         low = max(np.ceil(vector.target[t] - reach[t]), 0.0)
-        _cell_error(program, q, y + members, s + members, vector.target[t], k, low, high[t])
+        _cell_error(program, q, y + members, s + members, vector.target[t], k, low, high[t], width)
     errors = vector.error(start) ** 2 / vector.target
-    known = _known(vector, start, k, weight, errors[[cells[0] for _, cells in alike]])
-    solved = program.solve(start=known, time_limit=time_limit)
-    constant = _constant(vector, weight, k)
-    return _solution(solved, vector, start, constant, lambda y: vector.chi_square(y) + weight * vector.distance(y))
+    known = known_values(vector, start, k, weight, errors[[cells[0] for _, cells in alike]])
+    return program.solve(start=known, time_limit=time_limit)
 
 
 def cells_by_members(vector: Vector) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -180,7 +143,7 @@ def cells_by_members(vector: Vector) -> list[tuple[NDArray[np.int64], NDArray[np
     ]
 
 
-def _entries(program: Program, vector: Vector, k: int, high: NDArray[np.float64], total: int) -> tuple[int, int]:
+def add_entries(program: Program, vector: Vector, k: int, high: NDArray[np.float64], total: int) -> tuple[int, int]:
     """Add y and the binaries s that say which entries are not 0."""
     n = vector.counts.size
     most = high[vector.tables.cells].min(axis=1) if vector.tables.cells.shape[1] else np.full(n, float(total))
@@ -194,7 +157,7 @@ def _entries(program: Program, vector: Vector, k: int, high: NDArray[np.float64]
     return y, s
 
 
-def _distance(program: Program, vector: Vector, y: int, s: int, weight: float, k: int) -> None:
+def add_distance(program: Program, vector: Vector, y: int, s: int, weight: float, k: int) -> None:
     """Add weight |y - y0|: for a rare entry y - 2 y0 s plus a constant, otherwise a variable above both sides."""
     if weight == 0:
         return
@@ -208,11 +171,12 @@ def _distance(program: Program, vector: Vector, y: int, s: int, weight: float, k
             program.row([d, y + i], [1.0, 1.0], lower=count)
 
 
-def _constant(vector: Vector, weight: float, k: int) -> float:
+def distance_constant(vector: Vector, weight: float, k: int) -> float:
+    """Return the part of the weighted distance that :func:`add_distance` leaves out."""
     return weight * float(vector.counts[vector.counts < k].sum())
 
 
-def _known(
+def known_values(
     vector: Vector, start: NDArray[np.int64], k: int, weight: float, rest: NDArray[np.float64] | list[float]
 ) -> NDArray[np.float64]:
     """Return all variables of a vector that is known."""
@@ -230,9 +194,10 @@ def _cell_error(
     k: int,
     low: float,
     high: float,
+    width: float,
 ) -> None:
-    """Add q >= the chi-square error of a cell, exact at 0 and at all entries from k to high."""
-    entries = np.arange(max(k, low - 1), max(k, high) + 1)
+    """Add q >= the chi-square error of a cell, exact at 0 and at all entries from k to high that are near enough."""
+    entries = near(np.arange(max(k, low - 1), max(k, high) + 1), target, width)
     error = (entries - target) ** 2 / target
     slopes = np.diff(error)
     ones = np.ones(members.size)
@@ -244,25 +209,9 @@ def _cell_error(
             program.row([used[0], q], [target - error[0], 1.0], lower=target)
         return
     if low < k:
-        slope = (error[0] - target) / entries[0]
+        slope = ((k - target) ** 2 / target - target) / k
         program.row(np.append(members, q), np.append(-slope * ones, 1.0), lower=target)
     for slope, entry, height in zip(slopes, entries, error, strict=False):
         program.row(np.append(members, q), np.append(-slope * ones, 1.0), lower=height - slope * entry)
     if low >= k:
         program.row(members, ones, lower=low)
-
-
-def _solution(
-    solved: Solved,
-    vector: Vector,
-    start: NDArray[np.int64] | None,
-    constant: float,
-    objective: Callable[[NDArray[np.int64]], float],
-) -> VectorSolution:
-    y = None if solved.x is None else np.rint(solved.x[: vector.counts.size]).astype(np.int64)
-    if start is not None and (y is None or objective(start) <= objective(y) + 1e-9):  # whatever the clock did
-        y = start
-    value = np.inf if y is None else float(objective(y))
-    optimal = solved.optimal and (start is None or solved.x is not None)
-    bound = value if optimal and y is not None else solved.bound + constant
-    return VectorSolution(y, value, min(bound, value), optimal)

@@ -41,7 +41,7 @@ def mona_plus(
     *,
     block: int = BLOCK,
     rho: float | None = None,
-    passes: int = 3,
+    passes: int = 4,
     rounds: int = 2,
     leaf: str = "mdav-star",
     seconds: float | None = None,

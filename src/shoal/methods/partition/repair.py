@@ -2,9 +2,9 @@
 
 Beyond the papers. MONA groups each block by itself, so groups end at the cuts, and many records have their best
 company on the other side. A repair cuts the table anew, this time between whole groups and along other planes, and
-refines every new block with all that lies in it: the rounds of ONA* (``shoal.methods.refine``), then swaps. Groups at
-the old cuts now lie inside a block. Cost O(n d) per pass for blocks of fixed size, O(n) memory beside the table;
-blocks share the cores.
+refines every new block with all that lies in it: rounds of the moves of ONA* (``dissolving``), then swaps
+(``swapping``). Groups at the old cuts now lie inside a block. Cost O(n d) per pass for blocks of fixed size, O(n)
+memory beside the table; blocks share the cores.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
+from shoal.grouping import Grouping
 from shoal.methods.kernels.groups import spread
 from shoal.methods.partition.blocks import Cutting, cut_into_blocks
+from shoal.methods.partition.dissolving import dissolve_all
 from shoal.methods.partition.schedule import Schedule
 from shoal.methods.partition.swapping import swap_all
-from shoal.methods.refine import in_order, refine
 from shoal.progress import SILENT, Progress
 from shoal.threads import run_in_threads
 
 SMALL = 1e-10
+WIDE = 16  # the nearest groups that a record may join
+SWAPS = 5  # rounds of swaps
 RESTLESS = 1e-3  # a pass that changes fewer records than this share is the last
 
 
@@ -56,7 +59,7 @@ def repair(
     block
         About how many records a block has.
     rounds
-        Rounds of ONA* in a block and pass; 0: only swaps, which is fastest.
+        Rounds of the moves of ONA* in a block and pass; 0: only swaps, which is fastest.
     neighbours
         How many of the nearest groups a group may swap records with; 0: no swaps.
     schedule
@@ -80,6 +83,7 @@ def repair(
     for name, value, least in (("passes", passes, 0), ("block", block, 1), ("rounds", rounds, 0)):
         if value < least:
             raise ParameterError(f"{name}={value} is not possible; choose at least {least}")
+    Grouping(labels, k)  # refuses groups below k
     changes: list[int] = []
     cutting_takes = 0.0
     for number in range(passes):
@@ -117,12 +121,12 @@ def _pass(
 
     def work(job: tuple[int, int]) -> tuple[int, int]:
         members = order[job[0] : job[1]]
+        members = members[np.argsort(labels[members], kind="stable")]  # group after group
+        sizes = np.diff(np.flatnonzero(np.diff(labels[members], prepend=-1)), append=members.size)
         if schedule is not None and schedule.late:
-            kept = in_order(labels[members])
-            refined[members] = kept
-            return int(kept.max()) + 1, 0
-        inside = points[members].astype(np.float64)
-        found, changed = _refine_block(inside, in_order(labels[members]), k, rounds, neighbours)
+            refined[members] = np.repeat(np.arange(sizes.size), sizes)
+            return sizes.size, 0
+        found, changed = _refine_block(points[members].astype(np.float64), sizes, k, rounds, neighbours)
         refined[members] = found
         progress.advance(members.size)
         return int(found.max()) + 1, changed
@@ -145,24 +149,66 @@ def _blocks_of_whole_groups(
     for j in range(points.shape[1]):
         centroids[:, j] = np.bincount(labels, points[:, j], sizes.size) / np.maximum(sizes, 1)
     many = max(2, round(block * sizes.size / len(labels)))
-    number = cut_into_blocks(centroids, many, cutting).labels[labels]
+    blocks = cut_into_blocks(centroids, many, cutting)
+    number = blocks.labels.astype(np.uint16 if len(blocks) < 1 << 16 else np.int64)[labels]  # short numbers sort faster
     order = np.argsort(number, kind="stable")
     return order, np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(number))])
 
 
 def _refine_block(
-    points: NDArray[np.float64], labels: NDArray[np.int64], k: int, rounds: int, neighbours: int
+    points: NDArray[np.float64], sizes: NDArray[np.int64], k: int, rounds: int, neighbours: int
 ) -> tuple[NDArray[np.int64], int]:
-    """Run rounds of ONA* on a block, then swaps; return the labels and the number of changes."""
-    if len(points) < 2 * k:
-        return np.zeros(len(points), np.int64), 0
-    facts: dict[str, Any] = {}
+    """Refine a block whose records stand group after group; return the labels and the number of changes."""
+    n = len(points)
+    if n < 2 * k:
+        return np.zeros(n, np.int64), 0
     points -= points[0].copy()  # distances only: small coordinates keep the digits of the gains
-    labels = refine(points, labels, k, max_rounds=rounds, facts=facts)
-    changed = facts["dissolved groups"] * k + facts["records passed on"]
+    count, rows = sizes.size, n // k
+    labels = np.repeat(np.arange(count), sizes)
+    members, sizes, centroids = _in_rows(points, np.arange(n), labels, sizes, rows, max(3 * k, int(sizes.max())))
+    free = np.concatenate([[rows - count], np.arange(rows - 1, count - 1, -1), np.zeros(count, np.int64)])
+    room = np.empty((k, points.shape[1])), np.empty(members.shape[1]), np.empty(k, np.int64)
+    least = SMALL * spread(points)
+    near = _neighbours(sizes, centroids, max(WIDE, neighbours) if rounds else max(neighbours, 1))
+    changed = int(dissolve_all(points, members, sizes, centroids, near, free, *room, k, least, rounds))
     if neighbours:
-        changed += 2 * swap(points, labels, k, neighbours)
+        near = np.ascontiguousarray(near[:, :neighbours])
+        restless = np.ones(rows, np.int8)
+        changed += 2 * int(swap_all(points, labels, members, sizes, near, centroids, restless, k, least, SWAPS))
+    alive = np.flatnonzero(sizes)
+    inside = np.arange(members.shape[1]) < sizes[alive, None]
+    labels[members[alive][inside]] = np.repeat(np.arange(alive.size), sizes[alive])
     return labels, changed
+
+
+def _neighbours(sizes: NDArray[np.int64], centroids: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Return the nearest groups of each row that has a group; itself where there are no others."""
+    alive = np.flatnonzero(sizes)
+    near = np.repeat(np.arange(sizes.size)[:, None], count, axis=1)
+    others = min(count, alive.size - 1)
+    if others:
+        near[alive, :others] = alive[_nearest_groups(centroids[alive], others)]
+    return near
+
+
+def _in_rows(
+    points: NDArray[np.float64],
+    order: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    rows: int,
+    width: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the members of each group in a row of their own, the sizes and the centroids, with some rows to spare.
+
+    ``order`` has the records group after group, ``labels`` their groups, in the same order.
+    """
+    starts = np.cumsum(sizes) - sizes
+    members = np.zeros((rows, width), np.int64)
+    members[labels, np.arange(labels.size) - starts[labels]] = order
+    centroids = np.zeros((rows, points.shape[1]))
+    centroids[: sizes.size] = np.add.reduceat(points[order], starts, axis=0) / sizes[:, None]
+    return members, np.concatenate([sizes, np.zeros(rows - sizes.size, np.int64)]), centroids
 
 
 def swap(points: NDArray[np.float64], labels: NDArray[np.int64], k: int, neighbours: int = 5, rounds: int = 5) -> int:
@@ -198,10 +244,7 @@ def swap(points: NDArray[np.float64], labels: NDArray[np.int64], k: int, neighbo
     if sizes.size < 2:
         return 0
     order = np.argsort(labels, kind="stable")
-    members = np.zeros((sizes.size, max(2 * k, int(sizes.max()))), np.int64)
-    within = np.arange(labels.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    members[labels[order], within] = order
-    centroids = np.add.reduceat(points[order], np.cumsum(sizes) - sizes, axis=0) / sizes[:, None]
+    members, sizes, centroids = _in_rows(points, order, labels[order], sizes, sizes.size, max(2 * k, int(sizes.max())))
     near = _nearest_groups(centroids, min(neighbours, sizes.size - 1))
     restless = np.ones(sizes.size, np.int8)
     return int(swap_all(points, labels, members, sizes, near, centroids, restless, k, SMALL * spread(points), rounds))

@@ -18,7 +18,7 @@ from shoal.methods.kernels.inner import inner
 
 
 @inner
-def _centre(points: Any, members: Any, sizes: Any, centroids: Any, g: int) -> None:
+def centre(points: Any, members: Any, sizes: Any, centroids: Any, g: int) -> None:
     """Compute the centroid of a group from its members, so that nothing drifts."""
     for j in range(centroids.shape[1]):
         total = 0.0
@@ -115,27 +115,28 @@ def swap_all(
 ) -> int:  # fmt: skip
     """Exchange records between each group and its nearest groups while that gains more than ``least``.
 
-    ``neighbours`` has the nearest groups of each group, ``restless`` a 1 for every group that is to be
-    visited. Changes ``labels``, ``members``, ``sizes`` and ``centroids``; returns how many exchanges were made.
+    ``neighbours`` has the nearest groups of each group, ``restless`` a 1 for every group that is to be visited; a group
+    without records is passed over. Changes ``labels``, ``members``, ``sizes`` and ``centroids``; returns how many
+    exchanges were made.
     """
     done = 0
     for _ in range(rounds):
         before = done
         for a in range(sizes.size):
-            if restless[a] == 0:
+            if restless[a] == 0 or sizes[a] == 0:
                 continue
             restless[a] = 0
             for i in range(neighbours.shape[1]):
                 b = neighbours[a, i]
-                limit = 2 * k
+                limit = 0 if b == a or sizes[b] == 0 else 2 * k
                 while limit:
                     limit -= 1
                     give, get = _best_exchange(points, members, sizes, centroids, a, b, k, least)
                     if give < 0 and get < 0:
                         break
                     _exchange(labels, members, sizes, a, b, give, get)
-                    _centre(points, members, sizes, centroids, a)
-                    _centre(points, members, sizes, centroids, b)
+                    centre(points, members, sizes, centroids, a)
+                    centre(points, members, sizes, centroids, b)
                     restless[a] = 1
                     restless[b] = 1
                     done += 1

@@ -1,0 +1,257 @@
+"""Microaggregation as a scikit-learn transformer: a step of a pipeline that only lets representatives through.
+
+What is promised, and what is not:
+
+- ``fit_transform(X)`` is k-anonymous in its columns: every row that occurs, occurs at least k times. That says nothing
+  about columns that go around this step, such as the target.
+- ``transform(X_new)`` replaces every record by the representative of the nearest group, which stands for at least k
+  records of the table that was fitted. The *new* table is not k-anonymous by that: one person alone may be near to a
+  group. To hand out new records, protect them as a table of their own (:func:`shoal.protect`, or another ``fit``).
+- The fitted estimator holds representatives, sizes of groups, the group of each row, and middle and spread of each
+  column; it holds no record.
+
+Pipelines rely on ``fit(X).transform(X)`` being ``fit_transform(X)``. The groups of a method need not be like that: a
+record may be nearer to another mean than to that of its group, which cannot spare it. Small groups therefore get a head
+start, an offset taken off all squared distances to them (as in ``pcl``), until each is the nearest of at least k
+records; the few that do not get there are dissolved. On Census, Tarragona and EIA, k = 3 to 10, the loss of ONA* rises
+by 0.1 to 10 per cent of itself; the groups as they are come from :func:`shoal.group` and :func:`shoal.protect`.
+
+Needs the extra ``sklearn``. Cost: that of the grouping method, then O(log g) per record for g groups in few dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shoal.api import group
+from shoal.errors import MissingExtra, ParameterError
+from shoal.grouping import Grouping
+from shoal.methods.registry import check_k, get_method
+from shoal.threads import get_threads
+
+try:
+    from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as problem:
+    raise MissingExtra(
+        "shoal.sklearn needs scikit-learn 1.6 or newer; install it with: python3 -m pip install '.[sklearn]'"
+    ) from problem
+
+
+_ROUNDS = 3
+"""So many rounds of head starts come first; afterwards every other round dissolves groups that are still too small."""
+
+
+class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Replace records by the mean of their group of at least k, inside a scikit-learn pipeline.
+
+    Parameters
+    ----------
+    k
+        The smallest number of records that look alike after ``fit_transform``.
+    method
+        A name from :func:`shoal.all_methods` that reads numbers.
+    standardise
+        Compare columns on a common scale, mean 0 and variance 1. Means are taken in the original units either way.
+    seed
+        For methods that draw random numbers.
+    options
+        Further options of the method.
+
+    Attributes
+    ----------
+    labels_
+        The group of each fitted record, numbered by first appearance.
+    representatives_
+        One row per group: what is released.
+    sizes_
+        The number of fitted records of each group, at least k.
+    method_
+        The method that grouped; with ``auto`` the one it chose.
+    information_loss_
+        The share of the (standardised) variance that was lost, 0 to 1.
+    n_features_in_, feature_names_in_
+        As for every estimator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> step = Microaggregator(k=2, method="mdav")
+    >>> step.fit_transform([[30.0, 1.0], [32.0, 3.0], [60.0, 7.0], [62.0, 9.0]]).tolist()
+    [[31.0, 2.0], [31.0, 2.0], [61.0, 8.0], [61.0, 8.0]]
+    >>> step.labels_
+    array([0, 0, 1, 1])
+    >>> step.transform([[45.0, 1.0]]).tolist()  # nearest to the first group; a table of one is not 2-anonymous
+    [[31.0, 2.0]]
+    """
+
+    def __init__(
+        self,
+        k: int = 5,
+        *,
+        method: str = "auto",
+        standardise: bool = True,
+        seed: int = 0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.k = k
+        self.method = method
+        self.standardise = standardise
+        self.seed = seed
+        self.options = options
+
+    def fit(self, X: ArrayLike, y: object = None) -> Microaggregator:  # noqa: ARG002
+        """Group the records.
+
+        Parameters
+        ----------
+        X
+            n x d finite numbers with n of at least k; missing and infinite values are refused.
+        y
+            Not used; here because pipelines pass it.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        check_k(self.k, self.k)
+        chosen = get_method(self.method)
+        if chosen.data == "codes":
+            raise ParameterError(f'method "{self.method}" works on categories; use shoal.protect for those')
+        table = validate_data(self, X, dtype=np.float64, ensure_min_samples=self.k)
+        offsets = self._learn_scale(table)
+        points = offsets / self._scale
+        facts: dict[str, Any] = {}
+        labels = group(
+            points, self.k, method=self.method, standardise=False, seed=self.seed, facts=facts, **(self.options or {})
+        )
+        self.method_ = str(facts.get("chosen", self.method))
+        sites, labels = _settled(points, _means(points, labels), self.k)
+        grouping = Grouping(labels, self.k)
+        self._sites = sites[labels[np.unique(grouping.labels, return_index=True)[1]]]
+        self.labels_ = grouping.labels.copy()
+        self.sizes_ = grouping.sizes.copy()
+        self.representatives_ = self._middle + _means(offsets, self.labels_)
+        self.information_loss_ = _loss(points, self.labels_)
+        return self
+
+    def fit_transform(self, X: ArrayLike, y: object = None) -> NDArray[np.float64]:  # noqa: ARG002
+        """Group the records and return the k-anonymous table: each record replaced by the mean of its own group.
+
+        Parameters
+        ----------
+        X
+            n x d finite numbers with n of at least k.
+        y
+            Not used.
+
+        Returns
+        -------
+        table
+            As many rows as X, in the same order; every row that occurs, occurs at least k times.
+        """
+        self.fit(X)
+        released: NDArray[np.float64] = self.representatives_[self.labels_]
+        return released
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Replace each record by the representative of the nearest group; no promise of k for this table.
+
+        Parameters
+        ----------
+        X
+            Records with the columns that were fitted, any number of them.
+
+        Returns
+        -------
+        table
+            One representative per record. How many *new* records share one is not controlled.
+        """
+        check_is_fitted(self)
+        table = validate_data(self, X, dtype=np.float64, reset=False)
+        released: NDArray[np.float64] = self.representatives_[
+            _nearest((table - self._middle) / self._scale, self._sites)
+        ]
+        return released
+
+    def _learn_scale(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Keep middle and spread of the columns; returns the differences from the middle, which lose no digits."""
+        self._middle = table.min(axis=0) / 2 + table.max(axis=0) / 2
+        offsets = table - self._middle
+        widest = np.abs(offsets).max(axis=0)
+        widest[widest == 0] = 1.0  # a constant column
+        spread = widest * (offsets / widest).std(axis=0)
+        self._scale = np.where(spread > 0, spread, 1.0) if self.standardise else np.ones_like(spread)
+        return offsets
+
+
+def _means(values: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean of each group."""
+    sizes = np.bincount(labels)
+    return np.column_stack([np.bincount(labels, column) / sizes for column in values.T])
+
+
+def _nearest(points: NDArray[np.float64], sites: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the nearest site of each point; the last coordinate of sites is how far they stand off."""
+    from scipy.spatial import cKDTree
+
+    found: NDArray[np.int64] = cKDTree(sites).query(
+        np.column_stack([points, np.zeros(len(points))]), workers=get_threads()
+    )[1]
+    return found
+
+
+def _settled(
+    points: NDArray[np.float64], centres: NDArray[np.float64], k: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return sites that are each nearest to at least k points, and the site of each point."""
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(points)
+    start = np.zeros(len(centres))
+    for turn in count(1):
+        sites = np.column_stack([centres, np.sqrt(start.max() - start)])
+        labels = _nearest(points, sites)
+        sizes = np.bincount(labels, minlength=len(sites))
+        small = np.flatnonzero(sizes < k)
+        if not small.size:
+            break
+        if turn <= _ROUNDS or turn % 2:
+            start[small] += _lacking(points, centres, start, labels, small, tree, k)
+        else:
+            smallest = small[np.argsort(sizes[small], kind="stable")][: (small.size + 1) // 2]
+            centres, start = np.delete(centres, smallest, axis=0), np.delete(start, smallest)
+    return sites, labels
+
+
+def _lacking(
+    points: NDArray[np.float64],
+    centres: NDArray[np.float64],
+    start: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    small: NDArray[np.int64],
+    tree: Any,
+    k: int,
+) -> NDArray[np.float64]:
+    """Return by how much the head start of each small site must grow to win the records that it lacks."""
+    near = tree.query(centres[small], k=min(4 * k, len(points)))[1].reshape(small.size, -1)
+    ours = ((points[near] - centres[small][:, None]) ** 2).sum(axis=2) - start[small][:, None]
+    theirs = ((points[near] - centres[labels[near]]) ** 2).sum(axis=2) - start[labels[near]]
+    lead = np.where(labels[near] == small[:, None], np.inf, ours - theirs)
+    lead.sort(axis=1)
+    sizes = np.bincount(labels, minlength=len(centres))[small]
+    wanted: NDArray[np.float64] = lead[np.arange(small.size), k - sizes - 1]
+    return wanted * (1 + 1e-9) + 1e-12
+
+
+def _loss(points: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+    """Return the squared error as a share of that of one single group."""
+    total = float(((points - points.mean(axis=0)) ** 2).sum())
+    lost = float(((points - _means(points, labels)[labels]) ** 2).sum())
+    return lost / total if total > 0 else 0.0

@@ -1,0 +1,169 @@
+"""Every command and every piece of Python that README and docs print runs, in a folder with the files that they name.
+
+A page is one run: its blocks are executed from top to bottom in a folder of their own, as a reader would. ``shoal``
+runs in this process, other tools in a shell where they are installed. Commands that install something or run for long
+are not run here; what they name is checked instead. The scripts of ``examples/`` run in processes of their own.
+"""
+
+import doctest
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.cli import main
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^```(?P<kind>\w*)\n(?P<text>.*?)^```", re.DOTALL | re.MULTILINE)
+NOT_HERE = {
+    "api.md": "its examples are those of the docstrings, which run as doctests",
+}
+LONG = {"nominal.md"}  # integer programs with a minute each
+TOOLS = {"sha256sum", "openssl"}
+METHOD_PAGES = "methods/reference"
+QUICK = {"auto", "mdav", "ona-star", "optimal-1d", "mondrian", "mona-plus", "safe", "brute-force"}
+
+
+def blocks(page):
+    """Return the Python and the commands of a page; a block without a kind counts if it shows commands."""
+    for found in BLOCK.finditer(page.read_text(encoding="utf-8")):
+        kind, text = found["kind"], found["text"]
+        if kind == "python":
+            yield kind, text
+        elif kind == "sh" or (kind == "" and re.match(r"(shoal|python3?|make) ", text)):
+            yield "sh", text
+
+
+def is_slow(page):
+    """Pages of single methods are many and alike: some run always, the others with the slow tests, as do long ones."""
+    return page.name in LONG or (METHOD_PAGES in page.as_posix() and page.stem not in QUICK)
+
+
+def page_cases():
+    for page in PAGES:
+        name = str(page.relative_to(ROOT))
+        if page.name not in NOT_HERE and any(blocks(page)):
+            yield pytest.param(page, id=name, marks=[pytest.mark.slow] if is_slow(page) else [])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the files that pages name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    people = shoal.datasets.patients(200)
+    jobs = np.array(["baker", "painter", "dentist", "surgeon"])[np.arange(200) % 4]
+    people = people.with_columns(pl.Series("job", jobs), pl.Series("citizenship", np.where(jobs == "baker", "A", "B")))
+    people = people.with_columns(pl.col("job").alias("occupation"))
+    people.write_csv("people.csv")
+    Path("jobs.csv").write_text("baker;craft;*\npainter;craft;*\ndentist;medicine;*\nsurgeon;medicine;*\n")
+    return people
+
+
+def names_for(people):
+    """What Python on the pages takes as given."""
+    codes = np.random.default_rng(0).integers(0, 3, size=(40, 3))
+    known = {"shoal": shoal, "np": np, "people": people, "codes": codes}
+    safe = shoal.protect(people, k=3, quasi=["age", "income", "region"], confidential=["diagnosis"], method="mdav")
+    safe.write("safe.csv")
+    return known | {"original": people, "released": safe.data.select(safe.data.columns), "release": safe}
+
+
+@pytest.mark.parametrize("page", list(page_cases()))
+def test_what_the_page_prints_runs(page, folder):
+    names = names_for(folder)
+    for kind, text in blocks(page):
+        if kind == "sh":
+            run_commands(text)
+        elif ">>>" in text:
+            found = doctest.DocTestParser().get_doctest(text, dict(names), page.name, str(page), 0)
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+            assert runner.run(found).failed == 0
+        else:
+            exec(compile(text, page.name, "exec"), names)
+
+
+def run_commands(text):
+    for line in text.splitlines():
+        command = line.strip()
+        words = shlex.split(command, comments=True)
+        if not words:
+            continue
+        if words[:2] == ["python3", "-m"] and "install" in words:
+            check_installation(command)
+        elif words[0] == "shoal":
+            run_shoal(words[1:])
+        elif words[0] == "make":
+            assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), command
+        elif words[0] in {"python", "python3"}:
+            assert (ROOT / words[1]).exists(), command
+        elif words[0] in TOOLS and shutil.which(words[0]):
+            run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+            assert run.returncode == 0, (command, run.stderr)
+        else:
+            assert words[0] in TOOLS, f"nobody knows how to run: {command}"
+
+
+def check_installation(command):
+    """Check that the extras exist; what follows && is run by continuous integration."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for named in re.findall(r"\[([\w,-]+)\]", command):
+        assert set(named.split(",")) <= set(extras), command
+
+
+def run_shoal(words):
+    out, err, code = StringIO(), StringIO(), 0
+    with mock.patch.object(sys, "argv", ["shoal", *words]), redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code or 0
+    assert code == 0, (words, err.getvalue())
+
+
+def test_installations_named_in_the_text_are_possible():
+    for page in PAGES:
+        for command in re.findall(r"`(python3 -m pip install [^`]+)`", page.read_text(encoding="utf-8")):
+            check_installation(command)
+
+
+def test_scripts_named_in_the_text_are_there():
+    for page in [*PAGES, ROOT / "CHANGELOG.md"]:
+        for script in re.findall(r"`(?:python3? )?((?:docs|benchmarks|examples)/\w+\.py)", page.read_text("utf-8")):
+            assert (ROOT / script).exists(), (page.name, script)
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda script: script.stem)
+def test_the_example_runs(script, tmp_path):
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "error::UserWarning"}
+    run = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout
+
+
+def test_every_example_is_listed():
+    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    assert {f"examples/{script.name}" for script in (ROOT / "examples").glob("*.py")} == set(
+        re.findall(r"`(examples/\w+\.py)`", page)
+    )
