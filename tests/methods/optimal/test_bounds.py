@@ -107,7 +107,7 @@ def test_the_bound_of_blocks_comes_near_the_grouping(rng, monkeypatch):
 
 
 def test_a_larger_table_gets_the_bound_of_its_blocks(rng, monkeypatch):
-    monkeypatch.setattr("shoal.methods.optimal.set_partition.SMALL", 200)
+    monkeypatch.setattr("shoal.methods.optimal.set_partition.TINY", 200)
     points = rng.normal(size=(500, 2))
     facts = {}
     set_partition(points, 3, bound="columns", effort=5.0, facts=facts)

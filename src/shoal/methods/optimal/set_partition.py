@@ -23,15 +23,17 @@ from shoal.methods.refine import in_order, split_large
 from shoal.methods.registry import get_method, method
 from shoal.progress import SILENT, Progress
 
-SMALL = 6_000  # records up to which one linear program holds all groups,
-MIDDLE = 100_000  # and up to which the programs of blocks are solved if there is
+TINY = 2_000  # records up to which one linear program holds all groups where there is no time limit,
+SMALL = 6_000  # and where there is one;
+MIDDLE = 100_000  # up to which the programs of blocks are solved if there are at least
 MINUTE = 50.0  # seconds
 QUADRATIC = 20_000  # records up to which ona-star makes the start
 QUICK_K = 5  # the largest k for which groups are priced without a limit of time,
 SHORT_K = 7  # with one,
 LONG_K = 12  # and with one of at least
 LONG = 200.0  # seconds
-POOL = 60_000  # groups noted at most
+POOL = 60_000  # groups noted at most,
+COLUMNS = 12_000  # and those that the linear program begins with
 FAR = 0.02  # the gap above which groups are not combined where there is no time limit
 NODES = 20  # of the integer program where there is no time limit
 SOLVER = 2e-6  # what the bound of an integer program may err, as a share of it
@@ -155,8 +157,7 @@ class _Search:
         """Remember the groups of a grouping."""
         if self.points.shape[0] > SMALL or len(self.pool) > POOL:
             return
-        order = np.argsort(labels, kind="stable").astype(np.int32)
-        for group in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        for group in _groups(labels):
             self.pool.setdefault(group.tobytes(), group)
 
     def run(self, effort: float, bound: str) -> None:
@@ -165,10 +166,9 @@ class _Search:
         timed = np.isfinite(self.clock.seconds)
         largest = LONG_K if self.clock.seconds >= LONG else SHORT_K
         priced = bound == "columns" or (bound == "auto" and self.k <= (largest if timed else QUICK_K))
-        columns = priced and n <= SMALL
-        blocks = (
-            priced and n > SMALL and (bound == "columns" or (n <= MIDDLE and self.clock.seconds >= MINUTE and timed))
-        )
+        columns = priced and n <= (SMALL if timed else TINY)
+        long = timed and self.clock.seconds >= MINUTE
+        blocks = priced and not columns and (bound == "columns" or (long and n <= MIDDLE))
         first = self.clock
         if timed and (columns or blocks):
             first = self.clock.part(min(0.35, 0.1 + 20.0 / self.clock.seconds) if columns else 0.65)
@@ -261,8 +261,11 @@ class _Search:
         return self.offer(labels)
 
     def _pool_columns(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        columns = np.full((len(self.pool), 2 * self.k - 1), -1, np.int32)
-        for line, group in zip(columns, self.pool.values(), strict=True):
+        """Return the groups of the best grouping and those noted last: the cooler the search, the better they are."""
+        assert self.labels is not None
+        groups = _groups(self.labels) + list(self.pool.values())[-COLUMNS:]
+        columns = np.full((len(groups), 2 * self.k - 1), -1, np.int32)
+        for line, group in zip(columns, groups, strict=True):
             line[: group.size] = group
         return columns, column_costs(self.points, columns)
 
@@ -274,6 +277,12 @@ class _Search:
         elif self.bound:
             told |= {"bound": float(self.bound / self.scale**2), "gap": float(self.cost / self.bound - 1.0)}
         return told
+
+
+def _groups(labels: NDArray[np.int64]) -> list[NDArray[np.int32]]:
+    """Return the records of each group, in ascending order."""
+    order = np.argsort(labels, kind="stable").astype(np.int32)
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
 
 
 def _quick_grouping(points: NDArray[np.float64], k: int, progress: Progress) -> NDArray[np.int64]:
