@@ -8,6 +8,9 @@ without the interpreter and its libraries, as a multiple of the float64 matrix.
 The last part gives ``auto`` a budget of seconds and says how much of it was used, measuring the machine included.
 
     python benchmarks/large.py [--only covertype|1m|10m|budget] [--efforts fast,balanced,best] [--storage float32]
+
+What was measured in float64 is kept in docs/large-results.json; ``--docs`` (``--only none``: nothing but that) writes
+the tables of docs/speed-or-quality.md from it.
 """
 
 import argparse
@@ -26,6 +29,8 @@ PRINTED = [
     ("scclust + split", 10, 1.790, 69.0),
     ("full MDAV (PCA paper)", 10, 1.58, 2853.0),
 ]
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE, RESULTS = DOCS / "speed-or-quality.md", DOCS / "large-results.json"
 BUDGETS = [("covertype", 5), ("covertype", 10), ("covertype", 20), ("1000000", 10), ("1000000", 30)]
 TARGETS = {5: (0.85, 20.0), 10: (1.50, 20.0)}
 
@@ -104,7 +109,7 @@ def budget_run(points, k, budget):
     from shoal.methods.planning import seconds_of
 
     auto(points[:5000].copy(), k, budget=1)  # compiles
-    auto(points[:5000].copy(), k, effort="best")
+    auto(points[:1000].copy(), k, effort="best")
     found = {}
     started = time.perf_counter()
     labels = auto(points, k, budget=budget, facts=found)
@@ -118,21 +123,73 @@ def budgets(k=5):
     for data, seconds in BUDGETS:
         command = [sys.executable, __file__, "--run", data, str(k), f"{seconds}s"]
         found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        keep(f"{data} {seconds}s", found)
         print(
             f"{data:12}{seconds:9}{found['wall']:8.1f}{100 * found['used']:8.0f}{found['loss']:8.3f}  {found['why']}",
             flush=True,
         )
 
 
+def keep(key, found):
+    """Remember one result, beside those of earlier runs."""
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    results[key] = {name: round(value, 4) if isinstance(value, float) else value for name, value in found.items()}
+    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def write_page():
+    """Write the tables of the page from what is remembered."""
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    titles = {"covertype": "Covertype", "1000000": "generated, 1,000,000 x 10"}
+    budget = ["| table | budget s | used % | loss % |", "|---|---:|---:|---:|"]
+    for data, seconds in BUDGETS:
+        if found := results.get(f"{data} {seconds}s"):
+            budget.append(f"| {titles[data]} | {seconds} | {100 * found['used']:.0f} | {found['loss']:.3f} |")
+    others = ["| | k | loss % | seconds | processor s |", "|---|---:|---:|---:|---:|"]
+    for k in TARGETS:
+        others += [f"| {name} | {k} | {lost:.3g} | {seconds:.0f} | |" for name, at, lost, seconds in PRINTED if at == k]
+        for effort in ("fast", "balanced"):
+            found = results[f"covertype {k} {effort}"]
+            others.append(f"| `{effort}` | {k} | {found['loss']:.3f} | {found['wall']:.1f} | {found['cpu']:.1f} |")
+    growth = [
+        "| generated, 10 attributes | loss % | seconds | processor s | memory, times the float64 table |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for effort in ("fast", "balanced"):
+        small, large = results[f"1000000 5 {effort}"], results[f"10000000 5 {effort}"]
+        for title, found in (("1,000,000", small), ("10,000,000", large)):
+            times = f" ({found['wall'] / small['wall']:.1f}-fold)" if found is large else ""
+            growth.append(
+                f"| {title}, `{effort}` | {found['loss']:.3f} | {found['wall']:.1f}{times} | {found['cpu']:.1f} "
+                f"| {found['peak']:.2f} |"
+            )
+    page = PAGE.read_text(encoding="utf-8")
+    for name, lines in (("budgets", budget), ("others", others), ("growth", growth)):
+        before, rest = page.split(f"<!-- generated: {name} -->", 1)
+        page = "\n".join([f"{before}<!-- generated: {name} -->", "", *lines, "", "<!-- end -->"])
+        page += rest.split("<!-- end -->", 1)[1]
+    PAGE.write_text(page, encoding="utf-8")
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--only", choices=["covertype", "1m", "10m", "budget"])
+    arguments.add_argument("--only", choices=["covertype", "1m", "10m", "budget", "none"])
+    arguments.add_argument("--docs", action="store_true", help="write the tables of docs/speed-or-quality.md")
     arguments.add_argument("--efforts", default="fast,balanced,best")
     arguments.add_argument("--storage", default="float64", choices=["float64", "float32"])
     arguments.add_argument("--run", nargs=3, help=argparse.SUPPRESS)
     chosen = arguments.parse_args()
     if chosen.run:
         one_run(chosen.run[0], int(chosen.run[1]), chosen.run[2], chosen.storage)
+        return
+    measure(chosen)
+    if chosen.docs:
+        write_page()
+
+
+def measure(chosen):
+    """Run what was chosen."""
+    if chosen.only == "none":
         return
     if chosen.only == "budget":
         budgets()
@@ -153,6 +210,8 @@ def main():
         command = [sys.executable, __file__, "--storage", chosen.storage, "--run", data, str(k), effort]
         found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         cpu[data, effort] = found["cpu"]
+        if chosen.storage == "float64":
+            keep(f"{data} {k} {effort}", found)
         line = (
             f"{data:12}{k:4} {'shoal, ' + effort:24}{found['loss']:8.3f}{found['wall']:8.1f}{found['cpu']:8.1f}"
             f"{found['planned']:9.1f}{found['peak']:10.2f}"

@@ -181,15 +181,22 @@ class Master:
         return np.concatenate(self._costs)
 
     def solve(self, clock: Clock | None = None) -> tuple[float, Duals]:
-        """Solve the linear program; returns its value and its duals, or raises TimeoutError when the clock runs out."""
+        """Solve the linear program; return its value and its duals.
+
+        Raises TimeoutError when the clock runs out, or when HiGHS gives up even if it begins anew: numbers of very
+        different sizes can do that to it.
+        """
         if clock is not None and np.isfinite(clock.seconds):
             self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(clock.left(), 0.01))
         self._highs.run()
+        if self._highs.getModelStatus().name not in {"kOptimal", "kTimeLimit"}:
+            self._highs.clearSolver()
+            self._highs.run()
         status = self._highs.getModelStatus().name
-        if status == "kTimeLimit":
-            raise TimeoutError
+        if status == "kInfeasible":
+            raise RuntimeError("the columns of the restricted master cannot cover every element")
         if status != "kOptimal":
-            raise RuntimeError(f"the restricted master ended as {status}")
+            raise TimeoutError(status)
         duals = np.array(self._highs.getSolution().row_dual)
         n = self.demand.size
         cuts = self.cuts._replace(prices=np.maximum(-duals[n:], 0.0))
