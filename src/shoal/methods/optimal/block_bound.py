@@ -28,12 +28,15 @@ from shoal.methods.optimal.instant_bound import instant_worth
 from shoal.methods.optimal.master import Clock, Duals, no_cuts
 from shoal.methods.optimal.pricing import HAIR, Pricer
 from shoal.progress import SILENT, Progress
-from shoal.threads import run_in_threads
+from shoal.threads import get_threads, run_in_threads
 
 CELL = 250  # records whose worth comes from one block
 AROUND = 8  # nearest neighbours of a record whose groups belong to the block
 ROUNDS = 12  # of repair
-NODES = 20_000  # below one root
+NODES = 20_000  # below one root at most,
+FEWEST = 20  # at least,
+SPEED = 200_000.0  # and in a second
+BLOCKS = 0.5  # the share of the time that the blocks get
 BATCH = 16  # blocks between two looks at the clock
 
 
@@ -81,7 +84,7 @@ def _scaled_bound(
     progress.stage("bounding by neighbours")
     worth = instant_worth(points, k)
     least = float(worth.sum())
-    worth, treated = _from_blocks(points, labels, k, worth, clock.part(0.6), progress)
+    worth, treated = _from_blocks(points, labels, k, worth, clock.part(BLOCKS), progress)
     if not treated:
         return max(least, 0.0)
     progress.stage("repairing across blocks", ROUNDS)
@@ -89,7 +92,8 @@ def _scaled_bound(
     best = least
     high, roots, slack = worth, np.arange(worth.size), np.zeros(worth.size)
     for _ in range(ROUNDS):
-        found = pricer.price(Duals(worth, no_cuts(worth.size)), keep=8, limit=NODES, roots=roots, high=high)
+        limit = _affordable(clock, roots.size)
+        found = pricer.price(Duals(worth, no_cuts(worth.size)), keep=8, limit=limit, roots=roots, high=high)
         slack[roots] = found.slack[roots]
         lowest = np.sort(slack)[: worth.size // k].sum()
         rounding = 1e-11 * float(np.abs(worth).sum())
@@ -100,6 +104,13 @@ def _scaled_bound(
         roots = np.flatnonzero(slack < -2 * HAIR * np.abs(worth).mean())  # less worth changes nothing for the others
         worth = worth - _too_much(worth, found.columns, found.costs)
     return max(best, 0.0)
+
+
+def _affordable(clock: Clock, roots: int) -> int:
+    """Return how many nodes below each root can be looked at in half of the time that is left."""
+    if not np.isfinite(clock.seconds):
+        return NODES
+    return int(min(max(0.5 * clock.left() * SPEED * get_threads() / max(roots, 1), FEWEST), NODES))
 
 
 def _from_blocks(
