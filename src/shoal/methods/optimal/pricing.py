@@ -38,6 +38,7 @@ CHUNKS = 8  # of roots at least, shared by the threads
 CHUNK = 4_000  # roots in one at most, so that an interrupt is heard
 SAMPLED = 40  # of so many roots one is tried first
 HAIR = 1e-9  # of the mean worth: what a group must cost less than it is worth to be found
+CROWD = 20_000  # candidates below a root at most; more are only bounded
 BOX = 32  # records in a box at most
 LIMIT = 200_000  # nodes below one root
 
@@ -275,6 +276,29 @@ def insert(values: Any, count: int, value: float) -> None:
 
 
 @inner
+def arrange(shares: Any, sums: Any, names: Any, count: int) -> None:
+    """Sort the first ``count`` candidates by their shares (Shell's sort: few are the rule, thousands can come)."""
+    gap = 1
+    while gap < count // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for a in range(gap, count):
+            share = shares[a]
+            total = sums[a]
+            name = names[a]
+            b = a
+            while b >= gap and shares[b - gap] > share:
+                shares[b] = shares[b - gap]
+                sums[b] = sums[b - gap]
+                names[b] = names[b - gap]
+                b -= gap
+            shares[b] = share
+            sums[b] = total
+            names[b] = name
+        gap //= 3
+
+
+@inner
 def fine_members(
     q: int, sign: float, prices: Any, shared: Any, starts: Any, members: Any, full: Any, soft: Any
 ) -> None:
@@ -433,7 +457,8 @@ def price_roots(
             names = np.empty((2 * k, room), np.int64)
         meet(root, prices, divisors, shared, starts, members, firsts, owners, met, full, soft)
         best = ceiling
-        lowest = 0.0  # a bound for what the limit left out
+        lowest = 0.0  # a bound for what was left out,
+        short = False  # if anything was for its number
         found = 0
         spent = 0
         for m in range(k, min(2 * k, around + 2)):
@@ -458,16 +483,21 @@ def price_roots(
                 j = near[z]
                 share = (apart[z] + 0.5 * nearest[j, t]) / m - worth[j] + (full[j] if t == 1 else soft[j])
                 if others + share < best:
-                    b = count
                     count += 1
-                    while b > 0 and shares[1, b - 1] > share:
-                        shares[1, b] = shares[1, b - 1]
-                        sums[1, b] = sums[1, b - 1]
-                        names[1, b] = names[1, b - 1]
-                        b -= 1
-                    shares[1, b] = share
-                    sums[1, b] = apart[z]
-                    names[1, b] = j
+            if count > CROWD:  # every node would take too long
+                lowest = min(lowest, bound)
+                short = True
+                continue
+            count = 0
+            for z in range(around):
+                j = near[z]
+                share = (apart[z] + 0.5 * nearest[j, t]) / m - worth[j] + (full[j] if t == 1 else soft[j])
+                if others + share < best:
+                    shares[1, count] = share
+                    sums[1, count] = apart[z]
+                    names[1, count] = j
+                    count += 1
+            arrange(shares[1], sums[1], names[1], count)
             chosen[0] = root
             counts[1] = count
             nexts[1] = 0
@@ -540,18 +570,11 @@ def price_roots(
                     for z in range(count):
                         share = shares[u, z]
                         if others + share < best:
-                            z2 = sums[u, z]
-                            l = names[u, z]
-                            b = kept
+                            shares[u, kept] = share
+                            sums[u, kept] = sums[u, z]
+                            names[u, kept] = names[u, z]
                             kept += 1
-                            while b > 0 and shares[u, b - 1] > share:
-                                shares[u, b] = shares[u, b - 1]
-                                sums[u, b] = sums[u, b - 1]
-                                names[u, b] = names[u, b - 1]
-                                b -= 1
-                            shares[u, b] = share
-                            sums[u, b] = z2
-                            names[u, b] = l
+                    arrange(shares[u], sums[u], names[u], kept)
                 counts[u] = kept
                 nexts[u] = 0
                 s = u
@@ -560,7 +583,7 @@ def price_roots(
         written += min(found, keep)
         nodes += spent
         if every:
-            slack[a] = -1.0 if spent > limit or found > keep else 0.0
+            slack[a] = -1.0 if short or spent > limit or found > keep else 0.0
         else:
             slack[a] = min(lowest, best)
     return written, nodes
