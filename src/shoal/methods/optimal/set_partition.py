@@ -26,7 +26,8 @@ from shoal.progress import SILENT, Progress
 TINY = 2_000  # records up to which one linear program holds all groups where there is no time limit,
 SMALL = 6_000  # and where there is one;
 MIDDLE = 100_000  # up to which the programs of blocks are solved if there are at least
-MINUTE = 50.0  # seconds
+MINUTE = 50.0  # seconds,
+BLOCK_K = 3  # and k is not larger: else they seldom end in time
 QUADRATIC = 20_000  # records up to which ona-star makes the start
 QUICK_K = 5  # the largest k for which groups are priced without a limit of time,
 SHORT_K = 7  # with one,
@@ -168,11 +169,11 @@ class _Search:
         priced = bound == "columns" or (bound == "auto" and self.k <= (largest if timed else QUICK_K))
         columns = priced and n <= (SMALL if timed else TINY)
         long = timed and self.clock.seconds >= MINUTE
-        blocks = priced and not columns and (bound == "columns" or (long and n <= MIDDLE))
+        blocks = priced and not columns and (bound == "columns" or (long and n <= MIDDLE and self.k <= BLOCK_K))
         first = self.clock
         if timed and (columns or blocks):
             first = self.clock.part(min(0.35, 0.1 + 20.0 / self.clock.seconds) if columns else 0.65)
-        if bound == "instant" or (bound == "auto" and n <= QUADRATIC):
+        if bound == "instant" or (bound == "auto" and not blocks and n <= (MIDDLE if long else QUADRATIC)):
             self._instant()
         self.offer(self._anneal(effort, first, 0.25, self.seed))
         if columns and not self.clock.expired():
