@@ -24,6 +24,10 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
+
+from kept import keep, kept, write_tables
+
 PRINTED = [
     ("scclust + split", 5, 0.990, 36.0),
     ("scclust + split", 10, 1.790, 69.0),
@@ -123,23 +127,16 @@ def budgets(k=5):
     for data, seconds in BUDGETS:
         command = [sys.executable, __file__, "--run", data, str(k), f"{seconds}s"]
         found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-        keep(f"{data} {seconds}s", found)
+        keep(RESULTS, f"{data} {seconds}s", found)
         print(
             f"{data:12}{seconds:9}{found['wall']:8.1f}{100 * found['used']:8.0f}{found['loss']:8.3f}  {found['why']}",
             flush=True,
         )
 
 
-def keep(key, found):
-    """Remember one result, beside those of earlier runs."""
-    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    results[key] = {name: round(value, 4) if isinstance(value, float) else value for name, value in found.items()}
-    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-
-
 def write_page():
     """Write the tables of the page from what is remembered."""
-    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    results = kept(RESULTS)
     titles = {"covertype": "Covertype", "1000000": "generated, 1,000,000 x 10"}
     budget = ["| table | budget s | used % | loss % |", "|---|---:|---:|---:|"]
     for data, seconds in BUDGETS:
@@ -163,12 +160,7 @@ def write_page():
                 f"| {title}, `{effort}` | {found['loss']:.3f} | {found['wall']:.1f}{times} | {found['cpu']:.1f} "
                 f"| {found['peak']:.2f} |"
             )
-    page = PAGE.read_text(encoding="utf-8")
-    for name, lines in (("budgets", budget), ("others", others), ("growth", growth)):
-        before, rest = page.split(f"<!-- generated: {name} -->", 1)
-        page = "\n".join([f"{before}<!-- generated: {name} -->", "", *lines, "", "<!-- end -->"])
-        page += rest.split("<!-- end -->", 1)[1]
-    PAGE.write_text(page, encoding="utf-8")
+    write_tables(PAGE, {"budgets": budget, "others": others, "growth": growth})
 
 
 def main():
@@ -211,7 +203,7 @@ def measure(chosen):
         found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         cpu[data, effort] = found["cpu"]
         if chosen.storage == "float64":
-            keep(f"{data} {k} {effort}", found)
+            keep(RESULTS, f"{data} {k} {effort}", found)
         line = (
             f"{data:12}{k:4} {'shoal, ' + effort:24}{found['loss']:8.3f}{found['wall']:8.1f}{found['cpu']:8.1f}"
             f"{found['planned']:9.1f}{found['peak']:10.2f}"

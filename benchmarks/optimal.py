@@ -9,7 +9,6 @@ so that a run of some cells renews those only; ``--docs`` writes the tables of d
 """
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -17,6 +16,9 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
+
+from kept import keep, kept, write_tables
 
 from published import thaeter
 from shoal.methods.optimal.annealing import group_costs
@@ -29,7 +31,6 @@ import reference
 METHODS = Path(__file__).parent.parent / "docs" / "methods"
 RESULTS = METHODS / "optimal-results.json"
 PAGE = METHODS / "optimal.md"
-BEGIN, BEGIN_LARGE, END = "<!-- generated: set-partition -->", "<!-- generated: larger tables -->", "<!-- end -->"
 TIMES = (10, 60, 300)
 
 
@@ -144,19 +145,6 @@ def large_table(results):
     return lines
 
 
-def keep(key, found):
-    """Write one result, beside those that other runs may have written meanwhile."""
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    results[key] = found
-    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
-    return results
-
-
-def write_between(page, begin, lines):
-    before, rest = page.split(begin, 1)
-    return "\n".join([before + begin, "", *lines, "", END]) + rest.split(END, 1)[1]
-
-
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--seconds", default="60")
@@ -171,18 +159,17 @@ def main():
         for k in map(int, chosen.k.split(",")):
             if name not in thaeter.SMALL:
                 quick = measure_quick(name, k)
-                keep(f"{name} {k} quick", quick)
+                keep(RESULTS, f"{name} {k} quick", quick)
                 print(name, k, quick, flush=True)
             for seconds in map(float, chosen.seconds.split(",")):
                 found = measure(name, k, seconds)
-                keep(f"{name} {k} {seconds:g}", found)
+                keep(RESULTS, f"{name} {k} {seconds:g}", found)
                 print(name, k, f"{seconds:g} s", found, flush=True)
                 if proven(found):
                     break
     if chosen.docs:
-        results = json.loads(RESULTS.read_text())
-        page = write_between(PAGE.read_text(), BEGIN, table(results))
-        PAGE.write_text(write_between(page, BEGIN_LARGE, large_table(results)))
+        results = kept(RESULTS)
+        write_tables(PAGE, {"set-partition": table(results), "larger tables": large_table(results)})
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from univariate_figures import replace_block
+from univariate_figures import PAGE, write_tables
 
 from shoal.methods.univariate.optimal_1d import optimal_1d
 from shoal.methods.univariate.sorting import sort_values
@@ -185,7 +185,7 @@ def main():
                 lines.append(row_of(name, k, x, *measure(x, file, k, peer, chosen.repeat)))
                 print(lines[-1], flush=True)
             if chosen.docs:
-                replace_block("benchmark", lines)
+                write_tables(PAGE, {"benchmark": lines})
     if peer.process:
         peer.process.stdin.close()
         peer.process.wait()

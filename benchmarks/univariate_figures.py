@@ -3,16 +3,21 @@
     python benchmarks/univariate_figures.py [--n 1000000] [--repeat 3]
 
 Figure 4 of Stamm & Schaub 2024 (runtime over k for every search) and Figure 6 (SSE over k for many columns;
-needs the reference data in $SHOAL_DATA or ../shared/data). The pictures are plain SVG, written without a library.
+needs the reference data in $SHOAL_DATA or ../shared/data).
 """
 
 import argparse
 import os
+import sys
 import time
-from math import ceil, floor, log10
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
+
+from charts import chart
+from kept import write_tables
 
 from shoal.methods.univariate.kmeans_merged import kmeans_merged
 from shoal.methods.univariate.neighbour_forest import nearest_neighbour_forest
@@ -21,7 +26,7 @@ from shoal.methods.univariate.projection import grouped_sse, projection
 from shoal.methods.univariate.sorting import sort_values
 
 DOCS = Path(__file__).parent.parent / "docs" / "methods"
-COLOURS = ["#0b6e99", "#d1495b", "#3a7d44", "#e28413", "#6a4c93", "#8d6e63", "#111111", "#5c9ead"]
+PAGE = DOCS / "univariate.md"
 SEARCHES = {
     "auto": 10**6,
     "direct": 5,
@@ -33,57 +38,6 @@ SEARCHES = {
     "galil-park": 10**6,
 }
 KS = (2, 3, 5, 10, 30, 100, 300, 1000, 3000, 10000)
-
-
-def chart(path, title, x_name, y_name, lines, width=760, height=440):
-    """Write lines (name -> list of (x, y)) with two logarithmic axes as SVG."""
-    left, right, top, bottom = 70, 190, 44, 52
-    points = [point for line in lines.values() for point in line]
-    x_low, x_high = min(p[0] for p in points), max(p[0] for p in points)
-    y_low, y_high = (10.0 ** f(log10(g(p[1] for p in points))) for f, g in ((floor, min), (ceil, max)))
-
-    def place(x, y):
-        across = left + (width - left - right) * log10(x / x_low) / log10(x_high / x_low)
-        return across, height - bottom - (height - top - bottom) * log10(y / y_low) / log10(y_high / y_low)
-
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"',
-        'font-family="sans-serif" font-size="13">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-        f'<text x="{left}" y="24" font-size="16" font-weight="bold">{title}</text>',
-    ]
-    for x in sorted({p[0] for p in points}):
-        across, down = place(x, y_low)
-        out.append(f'<line x1="{across:.1f}" y1="{top}" x2="{across:.1f}" y2="{down:.1f}" stroke="#eee"/>')
-        out.append(f'<text x="{across:.1f}" y="{down + 18:.1f}" text-anchor="middle">{x:g}</text>')
-    for power in range(round(log10(y_low)), round(log10(y_high)) + 1):
-        _, down = place(x_low, 10.0**power)
-        out.append(f'<line x1="{left}" y1="{down:.1f}" x2="{width - right}" y2="{down:.1f}" stroke="#ddd"/>')
-        out.append(f'<text x="{left - 8}" y="{down + 4:.1f}" text-anchor="end">{10.0**power:g}</text>')
-    out.append(f'<text x="{(left + width - right) / 2}" y="{height - 12}" text-anchor="middle">{x_name}</text>')
-    middle = (top + height - bottom) / 2
-    out.append(f'<text transform="translate(18 {middle}) rotate(-90)" text-anchor="middle">{y_name}</text>')
-    for number, (name, line) in enumerate(lines.items()):
-        colour = COLOURS[number % len(COLOURS)]
-        dash = ' stroke-dasharray="7 5"' if number >= len(COLOURS) else ""
-        path_text = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in line))
-        out.append(f'<polyline points="{path_text}" fill="none" stroke="{colour}" stroke-width="2.2"{dash}/>')
-        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in (place(*p) for p in line)]
-        row = top + 12 + 22 * number
-        out.append(
-            f'<line x1="{width - right + 12}" y1="{row - 7}" x2="{width - right + 32}" y2="{row - 7}" '
-            f'stroke="{colour}" stroke-width="4"{dash}/>'
-        )
-        out.append(f'<text x="{width - right + 38}" y="{row - 3}">{name}</text>')
-    path.write_text("\n".join([*out, "</svg>"]) + "\n")
-
-
-def replace_block(name, lines):
-    """Put new lines between the marks of that name in the page."""
-    page = DOCS / "univariate.md"
-    begin, end = f"<!-- generated: {name} -->", "<!-- end -->"
-    before, rest = page.read_text().split(begin, 1)
-    page.write_text("\n".join([before + begin, "", *lines, "", end]) + rest.split(end, 1)[1])
 
 
 def table(first, columns, rows):
@@ -122,7 +76,7 @@ def runtimes(n, repeat):
         {name: [(k, 1e3 * t) for k, t in line] for name, line in times.items()},
     )
     rows = {name: [f"{1e3 * dict(line)[k]:.0f}" if k in dict(line) else "" for k in KS] for name, line in times.items()}
-    replace_block("runtime", table("ms", KS, rows))
+    write_tables(PAGE, {"runtime": table("ms", KS, rows)})
 
 
 def losses():
@@ -151,7 +105,7 @@ def losses():
         }
         chart(DOCS / f"univariate-{name}.svg", f"{name.title()}, {len(points):,} distinct records", "k", "SSE", found)
         rows = {label: [f"{loss:.0f}" for _, loss in line] for label, line in found.items()}
-        replace_block(name, table("SSE", ks, rows))
+        write_tables(PAGE, {name: table("SSE", ks, rows)})
 
 
 if __name__ == "__main__":

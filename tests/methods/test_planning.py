@@ -59,7 +59,7 @@ def test_growth_is_nearly_linear():
 
 
 def test_a_faster_machine_gets_a_better_plan():
-    slow, fast = Calibration(), Calibration(cut=4e-10, leaf=5e-8, rounds=2e-8, swaps=1e-8, threads=8)
+    slow, fast = Calibration(), Calibration(cut=4e-10, leaf=5e-8, refine=5e-8, swaps=1e-8, threads=8)
     options = [plan(5_000_000, 10, 5, budget="30s", calibration=c).options.get("block", 0) for c in (slow, fast)]
     assert options[0] < options[1]
 
@@ -84,7 +84,7 @@ def test_the_reason_names_blocks_and_passes():
 def test_calibration_measures_the_table_itself(rng):
     found = calibrate(rng.normal(size=(3000, 4)), 7)
     assert (found.d, found.k) == (4, 7)
-    assert min(found.cut, found.leaf, found.rounds, found.swaps) > 0
+    assert min(found.cut, found.leaf, found.refine, found.swaps) > 0
     assert calibrate().d == 10
 
 

@@ -35,20 +35,20 @@ class Calibration:
     cut
         To cut once in halves.
     leaf
-        To group a block of 2,000 records by ``mdav-star``.
-    rounds
-        To refine such a block by one round of the moves of ONA*.
+        To group a block of 8,000 records by ``mdav-star``.
+    refine
+        To refine such a block by two rounds of the moves of ONA*, and swaps.
     swaps
-        To look up the neighbours of its groups and swap records.
+        To refine it by swaps only.
     d, k
         The attributes and the smallest group that this holds for.
     threads
         How many cores share the work.
     """
 
-    cut: float = 4e-8
-    leaf: float = 5e-6
-    rounds: float = 2e-7
+    cut: float = 5e-8
+    leaf: float = 7e-6
+    refine: float = 3.5e-6
     swaps: float = 2.5e-6
     d: int = 10
     k: int = 5
@@ -95,13 +95,16 @@ LADDER = (
     Rung(100_000, 10, 3),
 )
 EFFORTS: dict[str, tuple[int, float]] = {"fast": (1, 1.0), "balanced": (4, 10.0), "best": (6, 60.0)}
-LEAF_GROWTH = 0.18, 0.014  # the time per record grows with the block to the power of this, plus that per attribute
-PASS_GROWTH = 0.12
-LATER = 0.9  # what a later pass takes, of the first one
+LEAF_GROWTH = 0.3  # the time per record grows with the block to the power of this
+CUT_GROWTH = 0.15  # each doubling of the table makes a cut of it slower by this share, until it has left the cache
+OUT_OF_CACHE = 6  # doublings
+WHOLE = 1.2  # a pass over the whole table takes longer than one over a block that was just read
+LATER = 0.8  # what a later pass takes, of the first one
 PLUS_SHARE = 0.55  # the time of mdav-plus over that of mdav-star
 SHARING = 0.85  # what a further core adds
-MEASURED_ON = 2_000
-TRIES = 4  # the fastest counts: others may use the machine too
+MEASURED_ON = 8_000
+DRAWN = 50  # a block is cut from so many times its records
+TRIES = 3  # the fastest counts: the first compiles, and others may use the machine too
 PATIENCE = 10  # the most passes where a budget is left over
 
 
@@ -165,19 +168,19 @@ def seconds_for(rung: Rung, n: int, d: int, k: int, calibration: Calibration) ->
     Examples
     --------
     >>> round(seconds_for(LADDER[1], 1_000_000, 10, 5, Calibration()), 1)
-    5.5
+    6.6
     """
     wide = (d + 6) / (calibration.d + 6)
     block = min(n, rung.block) if rung.passes else 2 * k
-    cuts = max(0.0, math.log2(n / block))
-    each = calibration.cut * cuts
+    doublings = min(max(math.log2(n / MEASURED_ON), 0.0), OUT_OF_CACHE)
+    cut = calibration.cut * (1 + CUT_GROWTH * doublings)
+    each = cut * max(0.0, math.log2(n / block))
     if rung.passes:
-        near = min(n, max(3_000, min(10_000, rung.block)))
-        growth = (near / MEASURED_ON) ** PASS_GROWTH
-        one_pass = calibration.swaps + calibration.rounds * rung.rounds + calibration.cut * (math.log2(n) / k + 2)
         share = PLUS_SHARE if rung.leaf == "mdav-plus" else 1.0
-        each += share * calibration.leaf * (block / MEASURED_ON) ** min(0.6, LEAF_GROWTH[0] + LEAF_GROWTH[1] * d)
-        each += one_pass * growth * (1 + LATER * (rung.passes - 1))
+        each += share * calibration.leaf * (block / MEASURED_ON) ** LEAF_GROWTH
+        turn = max(0.0, calibration.refine - calibration.swaps) / 2
+        one_pass = WHOLE * (calibration.swaps + turn * rung.rounds) + cut * (math.log2(n) / k + 2)
+        each += one_pass * (1 + LATER * (rung.passes - 1))
     cores = max(1.0, min(calibration.threads, n / max(block, 1)))
     return n * wide * each / (1 + SHARING * (cores - 1))
 
@@ -210,7 +213,7 @@ def calibrate(points: NDArray[np.float64] | None = None, k: int = 5, *, seed: in
     Parameters
     ----------
     points
-        The table; a few thousand of its records are used. None: generated records.
+        The table; a few thousand of its records that lie together are used. None: generated records.
     k
         The smallest group allowed.
     seed
@@ -230,32 +233,39 @@ def calibrate(points: NDArray[np.float64] | None = None, k: int = 5, *, seed: in
     if points is None:
         hidden = rng.normal(size=(MEASURED_ON, 4)) @ rng.normal(size=(4, 10))
         points = hidden + rng.normal(size=hidden.shape)
-    chosen = np.sort(rng.choice(len(points), min(MEASURED_ON, len(points)), replace=False))
-    sample = np.ascontiguousarray(points[chosen], np.float64)
-    n = len(sample)
-    _measure(sample[: 4 * k], k)  # compiles, or loads what was compiled
-    spent = np.min([_measure(sample, k) for _ in range(TRIES)], axis=0) / n
-    cut, leaf, rounds, swaps = spent.tolist()
-    return Calibration(cut, leaf, rounds, swaps, d=sample.shape[1], k=k, threads=get_threads())
+    block = _block_of(points, rng)
+    spent = np.min([_measure(block, k) for _ in range(TRIES)], axis=0) / len(block)
+    cut, leaf, refine, swaps = spent.tolist()
+    return Calibration(cut, leaf, refine, swaps, d=block.shape[1], k=k, threads=get_threads())
 
 
-def _measure(sample: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """Return the seconds that a user waits to cut the records once, to group, refine once and swap them."""
+def _block_of(points: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return records that lie together as those of a block do: such are harder to search than records from anywhere."""
+    drawn = np.sort(rng.choice(len(points), min(DRAWN * MEASURED_ON, len(points)), replace=False))
+    block = np.ascontiguousarray(points[drawn], np.float64)
+    while len(block) >= 2 * MEASURED_ON:
+        order = np.argsort(block[:, int(block.var(axis=0).argmax())], kind="stable")
+        half = len(block) // 2
+        block = block[np.sort(order[:half] if rng.random() < 0.5 else order[half:])]
+    return block[np.sort(rng.choice(len(block), min(MEASURED_ON, len(block)), replace=False))]
+
+
+def _measure(block: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Return the seconds that a user waits to cut the records once, and to group, refine and swap them."""
     from shoal.methods.distance.mdav_star import mdav_star
     from shoal.methods.partition.blocks import cut_into_blocks
     from shoal.methods.partition.repair import repair
 
     clock = [time.perf_counter()]
-    cut_into_blocks(sample, max(2, len(sample) // 16))
+    cut_into_blocks(block, max(2, len(block) // 16))
     clock.append(time.perf_counter())
-    labels = mdav_star(sample, k)
+    labels = mdav_star(block, k)
     clock.append(time.perf_counter())
-    repair(sample, labels, k, passes=1, block=len(sample), rounds=2)
-    clock.append(time.perf_counter())
-    repair(sample, labels, k, passes=1, block=len(sample), rounds=0)
-    clock.append(time.perf_counter())
-    cut, leaf, both, swaps = np.diff(clock)
-    return np.maximum([cut / 4, leaf, (both - swaps) / 2, swaps], 1e-6)
+    for rounds in (2, 0):
+        repair(block, labels, k, passes=1, block=len(block), rounds=rounds)
+        clock.append(time.perf_counter())
+    cut, leaf, refine, swaps = np.diff(clock)
+    return np.maximum([cut / 4, leaf, refine, swaps], 1e-6)
 
 
 def memory_for(n: int, d: int, k: int, *, bytes_per_number: int = 8) -> int:
