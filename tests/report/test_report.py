@@ -175,6 +175,16 @@ def test_two_hundred_columns_are_listed_and_the_worst_are_drawn():
     assert all(f"c{j}" in {"".join(one.itertext()) for one in root.iter(f"{HTML}bdi")} for j in range(200))
 
 
+def test_every_confidential_column_is_looked_at_and_what_is_left_out_is_said(rng):
+    secrets = {f"answer {j}": rng.integers(0, 9, 60) for j in range(11)}
+    data = pl.DataFrame({"age": np.arange(60) // 5, **secrets, "diagnosis": ["same"] * 60})
+    release = shoal.protect(data, 5, quasi=["age"], confidential=[*secrets, "diagnosis"], method="mdav")
+    text = words(checked(render_report(release)))
+    assert 'all records share one value of "diagnosis"' in text
+    assert "Guessing was tried for 8 of 12 confidential columns." in text
+    assert "Relations are shown for 10 of 13 columns" in text
+
+
 @pytest.mark.parametrize("n", [2, 4, 9])
 def test_few_records_are_not_drawn(n):
     people = pl.DataFrame({"age": list(range(n)), "sex": ["f", "m"] * (n // 2) + ["f"] * (n % 2)})

@@ -41,7 +41,7 @@ LINKED = 2_000
 SAMPLED = 50_000
 """How many records intervals and relations look at; attributes look at whole classes of about twice as many."""
 _MOST_CELLS = 60_000_000
-_MOST_SECRETS = 8
+_MOST_GUESSED = 8
 
 
 @dataclass(frozen=True)
@@ -132,19 +132,32 @@ def measured(release: Release, *, public: bool = False) -> Evidence:
         before = _class_risk(original, release, class_labels(original, names))
         if original.n_rows * len(names) <= _MOST_CELLS:
             paired = pair_columns(original, release.table, names, schema)
-            attacks, told = _attacks(release, original, paired, labels, secrets[:_MOST_SECRETS])
+            attacks, told = _attacks(release, original, paired, labels, secrets[:_MOST_GUESSED])
             notes += told
+            if len(secrets) > _MOST_GUESSED:
+                notes.append(f"Guessing was tried for {_MOST_GUESSED} of {len(secrets)} confidential columns.")
             dominated = _dominated(paired, release.grouping.k)
         else:
             notes.append("Attacks were not tried: the table is too large for a report; shoal evaluate tries them.")
     related = _related(release, original, secrets)
+    if len(related) < len(names) + len(secrets):
+        notes.append(
+            f"Relations are shown for {len(related)} of {len(names) + len(secrets)} columns: some confidential ones, "
+            "and the quasi-identifiers that lost most."
+        )
+    looked_at = secrets[: max(1, _MOST_CELLS // max(release.grouping.n, 1))]
+    if len(looked_at) < len(secrets):
+        notes.append(
+            f"Of {len(secrets)} confidential columns {len(looked_at)} were looked at: the table is too large for a "
+            "report; shoal assess looks at all."
+        )
     if release.grouping.n > SAMPLED:
         notes.append(f"Relations between columns were measured on a random sample of {SAMPLED:,} records.")
     return Evidence(
         before=before,
         after=_class_risk(release.table, release, labels),
         attacks=attacks,
-        secrets=tuple(_secret(release.table, release, name, labels) for name in secrets[:_MOST_SECRETS]),
+        secrets=tuple(_secret(release.table, release, name, labels) for name in looked_at),
         spreads=spreads(release, original),
         correlation=correlation(related, shown=original is not None),
         association=association(related, shown=original is not None),
@@ -227,8 +240,9 @@ def _dominated(paired: Sequence[PairedColumn], k: int) -> dict[str, float]:
 def _related(release: Release, original: Table | None, secrets: Sequence[str]) -> list[PairedColumn]:
     """Return the columns whose relations are shown, on a sample; the release on both sides where it stands alone."""
     loss = {name: column.information for name, column in release.loss.columns.items()}
-    wanted = {*sorted(loss, key=lambda name: -loss[name])[:MOST], *secrets}
-    names = [name for name in release.table.names if name in wanted][:MOST]
+    half = MOST // 2
+    wanted = [*secrets[:half], *sorted(loss, key=lambda name: -loss[name]), *secrets[half:]][:MOST]
+    names = [name for name in release.table.names if name in wanted]
     rows = sampled_rows(release.grouping.n, SAMPLED, 0)
     released = _taken(release.table, rows, names)
     source = release.original if original is None else original
