@@ -1,8 +1,5 @@
 """Reports and comparisons as a person sees them: in Chromium, on a screen, a phone and paper, light and dark."""
 
-import os
-import shutil
-
 import polars as pl
 import pytest
 
@@ -11,7 +8,6 @@ from shoal.datasets import EDUCATION_ORDER, patients
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"phone": 390, "desktop": 1280}
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUASI = ["age", "sex", "region", "education", "income", "admitted"]
 LUMINANCE = """
 const parse = text => (text.match(/[\\d.]+/g) || []).map(Number);
@@ -19,18 +15,6 @@ const luminance = c => { const [r, g, b] = c.slice(0, 3).map(v => { v /= 255;
   return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
   return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'shoal[browser]'")
-    path = os.environ.get("SHOAL_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        pytest.skip("no Chromium on this machine; name one in SHOAL_BROWSER")
-    with api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")
