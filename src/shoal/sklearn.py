@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -134,7 +134,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         self.method_ = str(facts.get("chosen", self.method))
         sites, labels = _settled(points, _means(points, labels), self.k)
         grouping = Grouping(labels, self.k)
-        self._sites = sites[labels[np.unique(grouping.labels, return_index=True)[1]]]
+        order = labels[np.unique(grouping.labels, return_index=True)[1]]
+        self._sites = _Sites(sites.centres[order], sites.start[order])
         self.labels_ = grouping.labels.copy()
         self.sizes_ = grouping.sizes.copy()
         self.representatives_ = self._middle + _means(offsets, self.labels_)
@@ -175,9 +176,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         """
         check_is_fitted(self)
         table = validate_data(self, X, dtype=np.float64, reset=False)
-        released: NDArray[np.float64] = self.representatives_[
-            _nearest((table - self._middle) / self._scale, self._sites)
-        ]
+        found, _ = self._sites.nearest((table - self._middle) / self._scale)
+        released: NDArray[np.float64] = self.representatives_[found]
         return released
 
     def _learn_scale(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -197,49 +197,90 @@ def _means(values: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np
     return np.column_stack([np.bincount(labels, column) / sizes for column in values.T])
 
 
-def _nearest(points: NDArray[np.float64], sites: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the nearest site of each point; the last coordinate of sites is how far they stand off."""
+class _Sites(NamedTuple):
+    """Where groups stand, and the head start of each: what is taken off squared distances to it."""
+
+    centres: NDArray[np.float64]
+    start: NDArray[np.float64]
+
+    def nearest(
+        self, points: NDArray[np.float64], among: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the nearest site of each point, of all or among some, and its squared distance less the head start.
+
+        Sites without a head start are searched as they are. The others stand off in one more coordinate, the less the
+        larger their head start is.
+        """
+        among = np.ones(self.start.size, bool) if among is None else among
+        ahead = among & (self.start > 0)
+        found, best = _search(self.centres, among & ~ahead, points)
+        if ahead.any():
+            most = self.start[ahead].max()
+            off = np.column_stack([self.centres, np.sqrt(np.maximum(most - self.start, 0.0))])
+            other, lifted = _search(off, ahead, np.column_stack([points, np.zeros(len(points))]))
+            nearer = lifted - most < best
+            found, best = np.where(nearer, other, found), np.where(nearer, lifted - most, best)
+        return found, best
+
+
+def _search(
+    sites: NDArray[np.float64], which: NDArray[np.bool_], points: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the nearest of some sites for each point, and its squared distance."""
     from scipy.spatial import cKDTree
 
-    found: NDArray[np.int64] = cKDTree(sites).query(
-        np.column_stack([points, np.zeros(len(points))]), workers=get_threads()
-    )[1]
-    return found
+    numbers = np.flatnonzero(which)
+    if not numbers.size:
+        return np.zeros(len(points), np.int64), np.full(len(points), np.inf)
+    distance, place = cKDTree(sites[numbers]).query(points, workers=get_threads())
+    return numbers[place], distance**2
 
 
-def _settled(
-    points: NDArray[np.float64], centres: NDArray[np.float64], k: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return sites that are each nearest to at least k points, and the site of each point."""
+def _settled(points: NDArray[np.float64], centres: NDArray[np.float64], k: int) -> tuple[_Sites, NDArray[np.int64]]:
+    """Return sites that are each nearest to at least k points, and the site of each point.
+
+    A round looks only at what it changed; at the end all is searched once more, so that ``transform`` finds the same.
+    """
     from scipy.spatial import cKDTree
 
     tree = cKDTree(points)
-    start = np.zeros(len(centres))
+    sites = _Sites(centres, np.zeros(len(centres)))
+    alive = np.ones(len(centres), bool)
+    labels, best = sites.nearest(points)
+    searched = True
     for turn in count(1):
-        sites = np.column_stack([centres, np.sqrt(start.max() - start)])
-        labels = _nearest(points, sites)
-        sizes = np.bincount(labels, minlength=len(sites))
-        small = np.flatnonzero(sizes < k)
-        if not small.size:
+        sizes = np.bincount(labels, minlength=len(centres))
+        small = np.flatnonzero(alive & (sizes < k))
+        if not small.size and searched:
             break
-        if turn <= _ROUNDS or turn % 2:
-            start[small] += _lacking(points, centres, start, labels, small, tree, k)
+        searched = not small.size
+        if searched:
+            labels, best = sites.nearest(points, alive)
+        elif turn <= _ROUNDS or turn % 2:
+            more = np.zeros(len(centres))
+            more[small] = _lacking(points, sites, labels, small, tree, k)
+            sites.start[:] += more
+            best -= more[labels]
+            found, there = sites.nearest(points, more > 0)
+            labels, best = np.where(there < best, found, labels), np.minimum(there, best)
         else:
-            smallest = small[np.argsort(sizes[small], kind="stable")][: (small.size + 1) // 2]
-            centres, start = np.delete(centres, smallest, axis=0), np.delete(start, smallest)
-    return sites, labels
+            alive[small[np.argsort(sizes[small], kind="stable")][: (small.size + 1) // 2]] = False
+            lost = ~alive[labels]
+            labels[lost], best[lost] = sites.nearest(points[lost], alive)
+    number = np.cumsum(alive) - 1
+    return _Sites(sites.centres[alive], sites.start[alive]), number[labels]
 
 
 def _lacking(
     points: NDArray[np.float64],
-    centres: NDArray[np.float64],
-    start: NDArray[np.float64],
+    sites: _Sites,
     labels: NDArray[np.int64],
     small: NDArray[np.int64],
     tree: Any,
     k: int,
 ) -> NDArray[np.float64]:
     """Return by how much the head start of each small site must grow to win the records that it lacks."""
+    centres, start = sites
     near = tree.query(centres[small], k=min(4 * k, len(points)))[1].reshape(small.size, -1)
     ours = ((points[near] - centres[small][:, None]) ** 2).sum(axis=2) - start[small][:, None]
     theirs = ((points[near] - centres[labels[near]]) ** 2).sum(axis=2) - start[labels[near]]
