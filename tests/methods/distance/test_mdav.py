@@ -4,7 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.grouping import Grouping, canonical_labels
+from shoal.methods.distance import mdav as mdav_module
 from shoal.methods.distance.mdav import mdav
+from shoal.progress import SILENT
 
 from naive import distance as naive
 from naive.distance_float32 import mdav_in_single_precision
@@ -15,6 +17,20 @@ from strategies import points_and_k
 def test_labels_equal_the_naive_twin(case):
     points, k = case
     np.testing.assert_array_equal(canonical_labels(mdav(points, k)), canonical_labels(naive.mdav(points, k)))
+
+
+@given(points_and_k())
+def test_large_groups_equal_the_naive_twin(case):
+    points, k = case
+    labels = mdav_module._large_groups(points, k, SILENT)
+    np.testing.assert_array_equal(canonical_labels(labels), canonical_labels(naive.mdav(points, k)))
+
+
+def test_large_groups_equal_those_of_the_tree(rng, monkeypatch):
+    points = rng.integers(0, 12, (4000, 3)).astype(float)  # many ties
+    large = mdav(points, 300)
+    monkeypatch.setattr(mdav_module, "LARGE", 10**9)
+    np.testing.assert_array_equal(large, mdav(points, 300))
 
 
 @given(points_and_k())
