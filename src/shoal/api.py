@@ -9,30 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.encoding import NumericCodec
-from shoal.errors import DataError, ParameterError
-from shoal.grouping import Grouping, canonical_labels
-from shoal.hierarchy import Hierarchy, hierarchy_of, text_of
+from shoal.errors import DataError
+from shoal.grouping import Grouping
 from shoal.limiting import Limits, read_limits
 from shoal.loading import load, load_for_counting
 from shoal.manifest import build_manifest
-from shoal.measures.loss import Loss, size_measures
-from shoal.measures.pairing import equal_rows
-from shoal.methods.auto import nominal_method
-from shoal.methods.planning import check_memory, seconds_of
-from shoal.methods.registry import Method, check_k, get_method
+from shoal.measures.loss import Loss
+from shoal.methods.registry import check_k, get_method
 from shoal.preparation import Prepared, prepare
 from shoal.privacy.k_anonymity import Classes, verify_k
 from shoal.privacy.requirements import Requirements
 from shoal.progress import SILENT, Progress
-from shoal.recoding import group_medoids
-from shoal.recoding.columns import recode_column
-from shoal.recoding.standing import standing_records, table_errors, vector_warnings
-from shoal.recoding.together import keep_together
+from shoal.recoding.standing import vector_warnings
+from shoal.recoding.tables import hierarchies_of, recode_table
 from shoal.release import Release
-from shoal.schema import Kind, Recode, Role, Schema, names_list
+from shoal.running import equal_records_together, for_categories, group_blocks, largest_allowed, with_recode_of_cost
+from shoal.schema import Role, Schema, names_list
 from shoal.schema_inference import looks_like_identifier
-from shoal.tables import Table
 
 
 def protect(
@@ -154,25 +147,25 @@ def protect(
         "hierarchies": hierarchies,
     }  # fmt: skip
     table, full_schema = load(data, schema, changes, read_options or {}, progress)
-    full_schema = _with_recode_of_cost(full_schema, chosen, options or {})
-    runner, full_schema, run_options = _for_categories(chosen, full_schema, options or {}, seed)
+    full_schema = with_recode_of_cost(full_schema, chosen, options or {})
+    runner, full_schema, run_options = for_categories(chosen, full_schema, options or {}, seed)
     progress.stage("preparing")
     prepared = prepare(table, full_schema, k)
     limits = _limits(prepared, Requirements(l, l_kind, c, p, alpha, t, beta), schema, [*(kinds or ()), *(orders or ())])
     size = k if limits is None else limits.group_size(k)
-    trees = _hierarchies(prepared)
+    trees = hierarchies_of(prepared)
     method_options = dict(options or {}) | ({"seed": seed} if chosen.seeded else {})
-    largest = _largest_allowed(chosen, size, max_size)
-    grouping, facts, medoids_of = _group_blocks(prepared, size, runner, run_options, largest, progress)
+    largest = largest_allowed(chosen, size, max_size)
+    grouping, facts, medoids_of = group_blocks(prepared, size, runner, run_options, largest, progress)
     facts |= {"chosen": runner.name} if runner is not chosen else {}
     if limits is not None:
         grouping = limits.kept(prepared, grouping, k, max_size, facts, progress)
     if globally:
         progress.stage("keeping equal records together")
-        grouping = _together(prepared, grouping, max_size)
+        grouping = equal_records_together(prepared, grouping, max_size)
         facts["global_recoding"] = True
     progress.stage("recoding", len(prepared.codecs))
-    released, loss = _recode(prepared, grouping, medoids_of, trees, keep_integers=keep_integers, progress=progress)
+    released, loss = recode_table(prepared, grouping, medoids_of, trees, keep_integers=keep_integers, progress=progress)
     if limits is None and not globally:  # what the method proved holds for the groups it made
         loss = replace(loss, bound=facts.get("bound"), gap=facts.get("gap"))
     progress.stage("verifying")
@@ -240,7 +233,7 @@ def group(
     if chosen.seeded:
         options["seed"] = seed
     labels = chosen.run(array, k, progress=progress, facts=facts, **options)
-    return Grouping(labels, k, max_size=_largest_allowed(chosen, k, None)).labels.copy()
+    return Grouping(labels, k, max_size=largest_allowed(chosen, k, None)).labels.copy()
 
 
 def verify(
@@ -301,49 +294,6 @@ def verify(
     return verify_k(table, names, k)
 
 
-_RECODE_OF_COST = {
-    "sae": Recode.MEDIAN,
-    "max-distance": Recode.MIDRANGE,
-    "round-up": Recode.MAX,
-    "round-down": Recode.MIN,
-}
-
-
-def _with_recode_of_cost(schema: Schema, method: Method, options: Mapping[str, Any]) -> Schema:
-    """Return the schema with the representative that belongs to the cost to be minimised, where none was asked for."""
-    recode = _RECODE_OF_COST.get(str(options.get("cost")))
-    if recode is None or "cost" not in method.options:
-        return schema
-    columns = tuple(
-        replace(column, recode=recode) if column.role == Role.QUASI and column.recode is None else column
-        for column in schema.columns
-    )
-    return replace(schema, columns=columns)
-
-
-def _for_categories(
-    method: Method, schema: Schema, options: Mapping[str, Any], seed: int
-) -> tuple[Method, Schema, dict[str, Any]]:
-    """Return what runs: for auto and nothing but nominal columns the method for those; its way to choose records.
-
-    Where a method chooses the record that stands for a group, or the table is nominal throughout, columns without a
-    recode of their own are replaced by a record that keeps frequency tables right.
-    """
-    runner, given = method, dict(options)
-    if method.name == "auto" and schema.quasi and all(column.kind == Kind.NOMINAL for column in schema.quasi):
-        runner, given = nominal_method(given)
-    given |= {"seed": seed} if runner.seeded else {}
-    if runner is not method or runner.represents:
-        columns = tuple(
-            replace(column, recode=Recode.TABLES)
-            if column.role == Role.QUASI and column.kind != Kind.NUMERIC and not (column.recode or column.hierarchy)
-            else column
-            for column in schema.columns
-        )
-        schema = replace(schema, columns=columns)
-    return runner, schema, given
-
-
 def _limits(
     prepared: Prepared, requirements: Requirements, schema: Schema | str | None, stated: list[str]
 ) -> Limits | None:
@@ -353,136 +303,6 @@ def _limits(
     if limits is not None:
         limits.check_reachable(prepared.blocks)
     return limits
-
-
-def _group_blocks(
-    prepared: Prepared, k: int, method: Method, options: dict[str, Any], largest: int | None, progress: Progress
-) -> tuple[Grouping, dict[str, Any], NDArray[np.float64] | None]:
-    """Run the method on each block; returns the groups, what the method told, and the points if medoids need them."""
-    points = _method_input(prepared, method, k, options)
-    labels = np.empty(prepared.table.n_rows, np.int64)
-    told: list[dict[str, Any]] = []
-    start = 0
-    for records in prepared.blocks:
-        facts: dict[str, Any] = {}
-        whole = records.size == labels.size
-        inside = points if whole else points[records]
-        shared = _share_of_budget(options, records.size / labels.size)
-        found = method.run(inside, k, progress=progress, facts=facts, **shared)
-        labels[records] = records[found] if method.represents else found + start
-        start += int(found.max()) + 1
-        told.append(facts)
-    prepared.standing = labels.copy() if method.represents else None
-    needs_medoids = any(codec.column.representative == Recode.MEDOID for codec in prepared.codecs)
-    facts = told[0] if len(told) == 1 else _joint_facts(told)
-    grouping = Grouping(labels, k, max_size=largest)
-    if not needs_medoids:
-        return grouping, facts, None
-    return grouping, facts, points if method.data == "points" and points.dtype == np.float64 else prepared.points()
-
-
-def _share_of_budget(options: dict[str, Any], share: float) -> dict[str, Any]:
-    """Return the options with the part of a time budget that belongs to a share of the records."""
-    budget = options.get("budget")
-    return options if budget is None else options | {"budget": seconds_of(budget) * share}
-
-
-def _joint_facts(told: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what a method told of several blocks: the methods it chose there, and all of it while that is readable."""
-    chosen = sorted({facts["chosen"] for facts in told if "chosen" in facts})
-    joint: dict[str, Any] = {"chosen": ", ".join(chosen)} if chosen else {}
-    if all({"sse", "bound"} <= facts.keys() for facts in told):  # groups do not cross blocks, so bounds add up
-        sse, bound = (float(sum(facts[name] for facts in told)) for name in ("sse", "bound"))
-        joint |= {"sse": sse, "bound": bound}
-        joint |= {"gap": sse / bound - 1.0} if bound > 0 else {"gap": 0.0} if sse <= 0 else {}
-    if any(told) and len(told) <= 20:
-        joint["blocks"] = told
-    return joint
-
-
-def _method_input(prepared: Prepared, method: Method, k: int, options: Mapping[str, Any]) -> NDArray[Any]:
-    if method.data == "codes":
-        other = [f'"{codec.column.name}"' for codec in prepared.codecs if codec.column.kind == Kind.NUMERIC]
-        if other:
-            raise DataError(
-                f'method "{method.name}" works on categories, but {", ".join(other)} '
-                f"{'is' if len(other) == 1 else 'are'} numeric; call {'it' if len(other) == 1 else 'them'} nominal or "
-                "ordinal (few different values), or choose a method for numbers such as auto"
-            )
-        return prepared.codes()
-    if method.data == "values":
-        other = [codec.column.name for codec in prepared.codecs if codec.column.kind == Kind.NOMINAL]
-        if other or len(prepared.codecs) != 1:
-            raise DataError(
-                f'method "{method.name}" groups one numeric or ordinal column; there are {len(prepared.codecs)}'
-                + (f' and "{other[0]}" is nominal' if other else "")
-            )
-    dtype = method.dtype(str(options.get("storage", "float64")))
-    width = sum(codec.width for codec in prepared.codecs)
-    check_memory(prepared.table.n_rows, width, k, bytes_per_number=np.dtype(dtype).itemsize)
-    return prepared.points(dtype)
-
-
-def _recode(
-    prepared: Prepared,
-    grouping: Grouping,
-    points: NDArray[np.float64] | None,
-    trees: Mapping[str, Hierarchy],
-    *,
-    keep_integers: bool,
-    progress: Progress,
-) -> tuple[Table, Loss]:
-    medoids = None if points is None else group_medoids(points, grouping, prepared.weights)
-    standing = standing_records(prepared, grouping, progress)
-    table = prepared.table
-    columns, losses = {}, {}
-    for codec in prepared.codecs:
-        name = codec.column.name
-        series = table.column(name)
-        values = prepared.values(codec)
-        original = codec.values(series) if name in prepared.changed else values
-        columns[name], losses[name] = recode_column(
-            codec, series, values, grouping, original=original, weights=prepared.weights,
-            medoids=standing if codec.column.representative == Recode.TABLES else medoids,
-            keep_integers=keep_integers, hierarchy=trees.get(name),
-        )  # fmt: skip
-        progress.advance()
-    released = table.with_columns(columns).without(prepared.schema.named(Role.IDENTIFIER))
-    return released, Loss(losses, *size_measures(grouping), tables=table_errors(prepared, columns))
-
-
-def _hierarchies(prepared: Prepared) -> dict[str, Hierarchy]:
-    """Return the trees of the columns that are generalised by one, each with a leaf for every value."""
-    trees = {}
-    for codec in prepared.codecs:
-        column = codec.column
-        if column.representative == Recode.HIERARCHY:
-            tree = hierarchy_of(column, prepared.table)
-            if not isinstance(codec, NumericCodec):
-                tree.codes([text_of(value) for value in codec.categories if value is not None], column.name)
-            trees[column.name] = tree
-    return trees
-
-
-def _together(prepared: Prepared, grouping: Grouping, max_size: int | None) -> Grouping:
-    """Return the groups with equal records of a block in one group."""
-    records = equal_rows([prepared.values(codec) for codec in prepared.codecs])
-    points = prepared.points()
-    labels = np.empty(grouping.n, np.int64)
-    start = 0
-    for block in prepared.blocks:
-        found = keep_together(records[block], canonical_labels(grouping.labels[block]), points[block], grouping.k)
-        labels[block] = found + start
-        start += int(found.max()) + 1
-    return Grouping(labels, grouping.k, max_size=max_size)
-
-
-def _largest_allowed(method: Method, k: int, max_size: int | None) -> int | None:
-    """Return the smaller of what the user allows and what the method promises."""
-    if max_size is not None and max_size < k:
-        raise ParameterError(f"max_size={max_size} is below k={k}; no group could be formed")
-    limits = [limit for limit in (max_size, method.max_size(k) if method.max_size else None) if limit is not None]
-    return min(limits, default=None)
 
 
 def _warnings(prepared: Prepared, loss: Loss) -> tuple[str, ...]:
