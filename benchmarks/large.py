@@ -1,13 +1,13 @@
 """How good and how fast are the methods for large tables, and how much memory do they need?
 
 Covertype (581,012 x 10) against the figures of the peers and of the papers, and generated tables of 1 and 10 million
-records. Each run is a process of its own with the loops compiled before the clock starts; "cpu" is the time of all
-cores together, which is what remains comparable on a machine that others use too. Memory is the peak of the process
-without the interpreter and its libraries, as a multiple of the float64 matrix.
+records (``--only 100m``: 100 million, which needs 17 GB). Each run is a process of its own with the loops compiled before
+the clock starts; "cpu" is the time of all cores together, which is what remains comparable on a machine that others use
+too. Memory is the peak of the process without the interpreter and its libraries, as a multiple of the float64 matrix.
 
 The last part gives ``auto`` a budget of seconds and says how much of it was used, measuring the machine included.
 
-    python benchmarks/large.py [--only covertype|1m|10m|budget] [--efforts fast,balanced,best] [--storage float32]
+    python benchmarks/large.py [--only covertype|1m|10m|100m|budget] [--efforts fast,balanced,best] [--storage float32]
 
 What was measured in float64 is kept in docs/large-results.json; ``--docs`` (``--only none``: nothing but that) writes
 the tables of docs/speed-or-quality.md from it.
@@ -153,9 +153,13 @@ def write_page():
         "|---|---:|---:|---:|---:|",
     ]
     for effort in ("fast", "balanced"):
-        small, large = results[f"1000000 5 {effort}"], results[f"10000000 5 {effort}"]
-        for title, found in (("1,000,000", small), ("10,000,000", large)):
-            times = f" ({found['wall'] / small['wall']:.1f}-fold)" if found is large else ""
+        smallest = results[f"1000000 5 {effort}"]["wall"]
+        for n in (1_000_000, 10_000_000, 100_000_000):
+            found = results.get(f"{n} 5 {effort}")
+            if not found:
+                continue
+            title = f"{n:,}"
+            times = f" ({found['wall'] / smallest:.1f}-fold)" if n > 1_000_000 else ""
             growth.append(
                 f"| {title}, `{effort}` | {found['loss']:.3f} | {found['wall']:.1f}{times} | {found['cpu']:.1f} "
                 f"| {found['peak']:.2f} |"
@@ -165,7 +169,7 @@ def write_page():
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--only", choices=["covertype", "1m", "10m", "budget", "none"])
+    arguments.add_argument("--only", choices=["covertype", "1m", "10m", "100m", "budget", "none"])
     arguments.add_argument("--docs", action="store_true", help="write the tables of docs/speed-or-quality.md")
     arguments.add_argument("--efforts", default="fast,balanced,best")
     arguments.add_argument("--storage", default="float64", choices=["float64", "float32"])
@@ -195,7 +199,9 @@ def measure(chosen):
     runs += [("1000000", 5, effort) for effort in efforts if effort != "best"]
     runs += [("10000000", 5, effort) for effort in efforts if effort != "best"]
     cpu = {}
-    wanted = {None: "", "covertype": "covertype", "1m": "1000000", "10m": "10000000"}[chosen.only]
+    wanted = {None: "", "covertype": "covertype", "1m": "1000000", "10m": "10000000", "100m": "100000000"}[chosen.only]
+    if chosen.only == "100m":  # 17 GB
+        runs.append(("100000000", 5, "fast"))
     for data, k, effort in runs:
         if wanted and data != wanted:
             continue
