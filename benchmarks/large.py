@@ -1,7 +1,7 @@
 """How good and how fast are the methods for large tables, and how much memory do they need?
 
 Covertype (581,012 x 10) against the figures of the peers and of the papers, and generated tables of 1 and 10 million
-records (``--only 100m``: 100 million, which needs 17 GB). Each run is a process of its own with the loops compiled before
+records (``--only 100m``: 100 million, in 17 GB). Each run is a process of its own with the loops compiled before
 the clock starts; "cpu" is the time of all cores together, which is what remains comparable on a machine that others use
 too. Memory is the peak of the process without the interpreter and its libraries, as a multiple of the float64 matrix.
 
