@@ -10,9 +10,6 @@ import typer
 
 from shoal.cli import options as shared
 
-Confidential = Annotated[
-    list[str] | None, typer.Option(metavar="NAMES", help="Columns that must not be learned about a person.")
-]
 Nominal = Annotated[
     list[str] | None, typer.Option(metavar="NAMES", help="Confidential columns that are equal or not, without order.")
 ]
@@ -29,7 +26,7 @@ Holes = Annotated[str, typer.Option("--missing", help="A missing value is: own-v
 def assess_command(
     file: Annotated[Path, typer.Argument(help="The table to assess.")],
     quasi: shared.Quasi = None,
-    confidential: Confidential = None,
+    confidential: shared.Confidential = None,
     nominal: Nominal = None,
     ordinal: Ordinal = None,
     hierarchy: Hierarchy = None,

@@ -26,18 +26,10 @@ def compare_command(
         list[str] | None, typer.Option("--t", metavar="NUMBERS", help="Targets of t-closeness to try.")
     ] = None,
     quasi: shared.Quasi = None,
-    confidential: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Columns that must not be learned about a person.")
-    ] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Identifiers: columns that point at one person.")
-    ] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="A TOML file with roles and kinds, as drafted by shoal schema.")
-    ] = None,
-    missing: Annotated[
-        str | None, typer.Option(help="Missing values: refuse (default), own-group, impute or as-value.")
-    ] = None,
+    confidential: shared.Confidential = None,
+    drop: shared.Drop = None,
+    schema: shared.SchemaFile = None,
+    missing: shared.Missing = None,
     csv: Annotated[Path | None, typer.Option(help="Write the table as CSV.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Write the risk-utility picture.")] = None,
     png: Annotated[Path | None, typer.Option(help="The same as PNG; needs the extra shoal[png].")] = None,

@@ -62,9 +62,7 @@ def dp_command(
         float | None, typer.Option(help="For epsilon-safe: the share of epsilon that pays for the boxes.")
     ] = None,
     order: Annotated[str | None, typer.Option(help="For insensitive: z-curve (default), sum or lexicographic.")] = None,
-    manifest: Annotated[
-        Path | None, typer.Option(help="Where the manifest goes; beside the output if not given.")
-    ] = None,
+    manifest: shared.ManifestFile = None,
     delimiter: shared.Delimiter = None,
     encoding: shared.Encoding = None,
     decimal: shared.Decimal = None,

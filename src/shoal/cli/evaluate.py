@@ -16,9 +16,7 @@ def evaluate_command(
     original: Annotated[Path, typer.Argument(help="The table before protection.")],
     released: Annotated[Path, typer.Argument(help="The table after protection, by whatever software; same order.")],
     quasi: shared.Quasi = None,
-    confidential: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Columns that must not be learned about a person.")
-    ] = None,
+    confidential: shared.Confidential = None,
     control: Annotated[
         Path | None, typer.Option(help="A table of people who are not in the release, as a baseline.")
     ] = None,

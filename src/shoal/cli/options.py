@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +16,13 @@ Quasi = Annotated[
     list[str] | None,
     typer.Option("--quasi", metavar="NAMES", help="Columns that an outsider may know: age,region. May be repeated."),
 ]
+Confidential = Annotated[
+    list[str] | None, typer.Option(metavar="NAMES", help="Columns that must not be learned about a person.")
+]
+Drop = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Identifiers: columns that point at one person.")]
+SchemaFile = Annotated[Path | None, typer.Option(help="A TOML file with roles and kinds, as drafted by shoal schema.")]
+Missing = Annotated[str | None, typer.Option(help="Missing values: refuse (default), own-group, impute or as-value.")]
+ManifestFile = Annotated[Path | None, typer.Option(help="Where the manifest goes; beside the output if not given.")]
 Delimiter = Annotated[str | None, typer.Option(help="Field separator of a text file; detected if not given.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of a text file; detected if not given.")]
 Decimal = Annotated[str | None, typer.Option(help="Decimal sign of a text file, . or ,; detected if not given.")]

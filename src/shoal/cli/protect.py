@@ -19,15 +19,9 @@ def protect_command(
         Path, typer.Option("--output", "-o", help="Where the protected table goes; the ending says the format.")
     ],
     quasi: shared.Quasi = None,
-    confidential: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Columns that must not be learned about a person.")
-    ] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Identifiers: columns that point at one person.")
-    ] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="A TOML file with roles and kinds, as drafted by shoal schema.")
-    ] = None,
+    confidential: shared.Confidential = None,
+    drop: shared.Drop = None,
+    schema: shared.SchemaFile = None,
     method: Annotated[str, typer.Option(help="How records are grouped; see shoal methods.")] = "auto",
     effort: Annotated[str | None, typer.Option(help="For method auto: fast, balanced (default) or best.")] = None,
     budget: Annotated[str | None, typer.Option(help="For method auto: time to spend, such as 60s, 5m or 2h.")] = None,
@@ -48,9 +42,7 @@ def protect_command(
         list[str] | None, typer.Option(metavar="NAMES", help="Strata: no group crosses these columns.")
     ] = None,
     sampling_weight: Annotated[str | None, typer.Option(metavar="NAME", help="Column of sampling weights.")] = None,
-    missing: Annotated[
-        str | None, typer.Option(help="Missing values: refuse (default), own-group, impute or as-value.")
-    ] = None,
+    missing: shared.Missing = None,
     recode: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,9 +72,7 @@ def protect_command(
     t: shared.T = None,
     beta: shared.Beta = None,
     seed: Annotated[int, typer.Option(help="For methods that draw random numbers.")] = 0,
-    manifest: Annotated[
-        Path | None, typer.Option(help="Where the manifest goes; beside the output if not given.")
-    ] = None,
+    manifest: shared.ManifestFile = None,
     report: Annotated[Path | None, typer.Option(help="Write a report for people, as one HTML file.")] = None,
     public_report: Annotated[
         Path | None, typer.Option(help="Write a report for publication, without figures of the original.")

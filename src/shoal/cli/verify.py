@@ -16,7 +16,7 @@ def verify_command(
     file: Annotated[Path, typer.Argument(help="The table to check.")],
     k: Annotated[int, typer.Option("-k", help="The smallest class allowed.")],
     quasi: shared.Quasi = None,
-    confidential: checks.Confidential = None,
+    confidential: shared.Confidential = None,
     l: shared.L = None,
     l_kind: shared.LKind = None,
     c: shared.C = None,
