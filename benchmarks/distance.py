@@ -2,7 +2,8 @@
 
 Our time is the best of three runs after a first one that compiles. The times of the papers are single-threaded Java on
 a Ryzen 9 5900X (thesis 2021) or an older machine (paper 2021), sdcMicro 5.8.1 was measured on two slow cores. Run from
-the root of the repository: ``python benchmarks/distance.py [--covertype]``.
+the root of the repository: ``python benchmarks/distance.py [--covertype] [--docs]``. Results are kept in
+docs/methods/distance-speed.json; ``--docs`` writes the tables of docs/methods/distance.md from them.
 """
 
 import sys
@@ -13,12 +14,19 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
+
+from kept import keep, kept, write_tables
 
 from published import thaeter
 from shoal.methods.registry import get_method
 
 import reference
 
+METHODS = Path(__file__).parent.parent / "docs" / "methods"
+RESULTS, PAGE = METHODS / "distance-speed.json", METHODS / "distance.md"
+SIZES = (5_000, 10_000, 20_000, 40_000)
+GROWING = ("mdav-plus", "mdav", "mdav-star", "ona-star")
 OTHERS = [
     # data, method, k, seconds of others, who, target
     ("credit_card", "mdav", 3, 17.333, "sdcMicro", 1.73),
@@ -56,6 +64,7 @@ def against_others(rows):
         points = reference.points(data) if data == "covertype" else thaeter.points(data)
         if (data, method, k) not in known:
             known[data, method, k] = seconds(method, points, k, 1 if data == "covertype" else 3)
+            keep(RESULTS, f"{data} {method} {k}", {"seconds": known[data, method, k]})
         ours = known[data, method, k]
         goal = "" if target is None else f"{target:g} {'met' if ours <= target else 'missed'}"
         print(f"{data:12} {method:10} {k:3} {ours:9.3f} {others:11.3f} {others / ours:7.1f}  {who:14} {goal}")
@@ -64,13 +73,38 @@ def against_others(rows):
 def growth(d=3, k=5):
     print(f"\ngrowth, normal data, d={d}, k={k}: seconds (and factor) for n, 2n, 4n, 8n with n = 5,000")
     rng = np.random.default_rng(0)
-    for method in ("mdav-plus", "mdav", "mdav-star", "ona-star"):
-        times = [seconds(method, rng.normal(size=(n, d)), k, 2) for n in (5_000, 10_000, 20_000, 40_000)]
-        factors = ["", *(f" (x{after / before:.1f})" for before, after in pairwise(times))]
-        print(f"{method:10} " + "  ".join(f"{t:8.3f}{f}" for t, f in zip(times, factors, strict=True)))
+    for method in GROWING:
+        times = [seconds(method, rng.normal(size=(n, d)), k, 2) for n in SIZES]
+        keep(RESULTS, f"growth {method} {d}", {str(n): found for n, found in zip(SIZES, times, strict=True)})
+        print(f"{method:10} " + "  ".join(with_factors(times)))
+
+
+def with_factors(times):
+    """Each time, and how many times the one before it is."""
+    return [f"{times[0]:.3f}", *(f"{after:.3f} (x{after / before:.1f})" for before, after in pairwise(times))]
+
+
+def write_page():
+    """Write the tables from what is kept."""
+    results = kept(RESULTS)
+    lines = ["| table | method | k | seconds | of others | who | times |", "|---|---|---:|---:|---:|---|---:|"]
+    for data, method, k, others, who, _ in [*OTHERS, COVERTYPE]:
+        ours = results[f"{data} {method} {k}"]["seconds"]
+        lines.append(f"| {data} | `{method}` | {k} | {ours:.3g} | {others:g} | {who} | {others / ours:.3g} |")
+    grown = [
+        "| method | columns | " + " | ".join(f"{n:,}" for n in SIZES) + " |",
+        "|---|---:" + "|---:" * len(SIZES) + "|",
+    ]
+    for d in (3, 10):
+        for method in GROWING:
+            found = results[f"growth {method} {d}"]
+            grown.append(f"| `{method}` | {d} | " + " | ".join(with_factors([found[str(n)] for n in SIZES])) + " |")
+    write_tables(PAGE, {"speed": lines, "growth": grown})
 
 
 if __name__ == "__main__":
     against_others([*OTHERS, COVERTYPE] if "--covertype" in sys.argv else OTHERS)
     growth()
     growth(d=10)
+    if "--docs" in sys.argv:
+        write_page()

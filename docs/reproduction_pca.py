@@ -173,7 +173,7 @@ def reading_lines(results):
     lines.append(f"| printed | {losses} |")
     names = [key.split(" ", 2)[2] for key in results if key.startswith(f"reading {READ_AT[0]} ")]
     for what, said in (("loss", "{}"), ("among", "{}; loss among the components, what they discard added")):
-        for name in sorted(names, key=lambda name: (name.split(",")[0], name.split(",")[1]), reverse=True):
+        for name in sorted(sorted(names, reverse=True), key=lambda name: not name.startswith("centred,")):
             if what == "loss" or name.startswith("centred, "):
                 cells = " | ".join(f"{results[f'reading {k} {name}'][what]:.4f}" for k in READ_AT)
                 lines.append(f"| {said.format(name)} | {cells} |")
