@@ -147,7 +147,7 @@ class Pricer:
         cuts = listed(duals.cuts)
 
         def work(chunk: int) -> tuple[NDArray[Any], ...]:
-            mine = own[chunk::chunks]
+            mine = np.ascontiguousarray(own[chunk::chunks])  # one layout: compiled once
             columns = np.empty((mine.size * keep, 2 * self.k - 1), np.int32)
             values = np.empty(mine.size * keep)
             slack = np.zeros(mine.size)
@@ -222,7 +222,7 @@ def listed(cuts: Cuts) -> Listed:
     """
     active = np.flatnonzero(cuts.prices > 0.0)
     inside = cuts.members[active]
-    owners, members = np.nonzero(inside)
+    owners, members = map(np.ascontiguousarray, np.nonzero(inside))  # one layout: compiled once
     sizes = inside.sum(axis=1)
     prices, divisors = cuts.prices[active], cuts.divisors[active]
     by_member = np.argsort(members, kind="stable")

@@ -194,12 +194,13 @@ def windows(
     local_sizes = np.empty(width + 1, np.int64)
     centres = np.empty((width + 1, d))
     window = np.empty(width + 1, np.int64)
+    one = np.int64(1)  # no literal, for which its callees would be compiled once more
     for step in range(steps):
         heat = hot + (cold - hot) * step / steps
         wanted = 2 + draw(state, width - 1)
         record = draw(state, n)
         window[0] = labels[record]
-        found = 1
+        found = one
         for q in range(neighbours.shape[1]):
             if found == wanted:
                 break
@@ -211,7 +212,7 @@ def windows(
                 window[found] = g
                 found += 1
         old = 0.0
-        count = 0
+        count = 0 * one
         for t in range(found):
             g = window[t]
             old += costs[g]
@@ -262,4 +263,5 @@ def windows(
                         window[t] = g
         if tally[1] < tally[2] * (1.0 - 1e-13):
             tally[2] = tally[1]
-            best[:] = labels
+            for i in range(n):
+                best[i] = labels[i]
