@@ -123,6 +123,9 @@ def cut_into_blocks(
         raise ParameterError(f"blocks of {size} records are not possible; choose at least 1")
     order = np.arange(len(points))
     progress.stage("cutting", len(points))
+    if 0 < len(points) <= size:
+        progress.advance(len(points))
+        return Blocks(order, np.array([0, len(points)]))
     path = np.full((DEEPEST, 3), -1, np.int64)
     if cutting.first is not None:
         path[0] = cutting.first, 0, 0
