@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.methods.kernels.compiled import compiled
 from shoal.methods.kernels.inner import inner
@@ -128,20 +129,26 @@ def join_group(points: Any, members: Any, sizes: Any, centroids: Any, g: int, re
     mean_of(points, members[g], sizes[g], centroids[g])
 
 
-@compiled
-def plain_mdav(points: Any, k: int) -> Any:
+def plain_mdav(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Return the labels of MDAV."""
     n, d = points.shape
-    free = np.ones(n, np.bool_)
     labels = np.full(n, -1)
-    distance = np.empty(k)
-    members = np.empty(k, np.int64)
-    everything = np.empty(n, np.int64)
-    centroid = np.empty(d)
+    _mdav(
+        points, k, labels, np.ones(n, np.bool_), np.empty(n, np.int64), np.empty(k, np.int64), np.empty(k), np.empty(d)
+    )
+    return labels
+
+
+@compiled
+def _mdav(
+    points: Any, k: int, labels: Any, free: Any, everything: Any, members: Any, distance: Any, centroid: Any
+) -> None:
+    """Write the labels of MDAV; the arrays after them are room to work in, all records free."""
+    n = free.size
     left = n
-    groups = 0
+    groups = np.int64(0)
     while left >= 2 * k:
-        count = 0
+        count = np.int64(0)
         for i in range(n):
             if free[i]:
                 everything[count] = i
@@ -163,26 +170,31 @@ def plain_mdav(points: Any, k: int) -> Any:
     for i in range(n):
         if free[i]:
             labels[i] = groups
+
+
+def plain_star(points: NDArray[np.float64], k: int, gamma: float, by_cost: bool, tolerance: float) -> NDArray[np.int64]:
+    """Return the labels of MDAV*; with a gamma below 0 no group is ever extended, which is MDAV⁺."""
+    n, d = points.shape
+    labels = np.full(n, -1)
+    room = n // k + 1
+    _star(
+        points, k, gamma, by_cost, tolerance, labels, np.ones(n, np.bool_), np.arange(n),
+        np.empty((room, n), np.int64), np.zeros(room, np.int64), np.empty((room, d)),
+        np.empty(k), np.empty(k, np.int64), np.empty(k, np.int64), np.empty(d),
+    )  # fmt: skip
     return labels
 
 
 @compiled
-def plain_star(points: Any, k: int, gamma: float, by_cost: bool, tolerance: float) -> Any:
-    """Return the labels of MDAV*; with a gamma below 0 no group is ever extended, which is MDAV⁺."""
-    n, d = points.shape
-    free = np.ones(n, np.bool_)
-    labels = np.full(n, -1)
-    room = n // k + 1
-    members = np.empty((room, n), np.int64)
-    sizes = np.zeros(room, np.int64)
-    centroids = np.empty((room, d))
-    distance = np.empty(k)
-    own = np.empty(k, np.int64)
-    others = np.empty(k, np.int64)
-    centre = np.empty(d)
-    mean_of(points, np.arange(n), n, centre)
-    count = 0
+def _star(
+    points: Any, k: int, gamma: float, by_cost: bool, tolerance: float, labels: Any, free: Any, everything: Any,
+    members: Any, sizes: Any, centroids: Any, distance: Any, own: Any, others: Any, centre: Any,
+) -> None:  # fmt: skip
+    """Write the labels of MDAV*; the arrays after them are room to work in, all records free, no group there."""
+    n = free.size
     left = n
+    mean_of(points, everything, left, centre)
+    count = np.int64(0)
     while left >= k:
         r = farthest_free(points, free, centre)
         nearest_free(points, free, r, k, distance, own)
@@ -214,4 +226,3 @@ def plain_star(points: Any, k: int, gamma: float, by_cost: bool, tolerance: floa
             host = closest_group(points[i], centroids, sizes, count, by_cost)
             join_group(points, members, sizes, centroids, host, i)
             labels[i] = host
-    return labels

@@ -16,6 +16,7 @@ from shoal.methods.kernels.inner import inner
 from shoal.methods.kernels.plain import cost_of, mean_of, plain_star, squared
 
 DISSOLVED, PASSED_ON, SPLIT, NEXT, LARGE = range(5)
+DISSOLVE, PASS_ON, RENEW = range(3)
 
 
 class Slots(NamedTuple):
@@ -45,55 +46,67 @@ def open_slots(points: NDArray[np.float64], labels: NDArray[np.int64], k: int) -
         slots.members[g, : members.size] = members
         slots.sizes[g] = members.size
     slots.tally[NEXT] = count
-    renew(points, slots, 0, room)
+    _renew(points, slots, np.arange(count))
     return slots
 
 
-@compiled
-def renew(points: Any, slots: Any, start: int, stop: int) -> None:
-    """Compute the centroids of the slots start..stop-1."""
-    for g in range(start, stop):
-        if slots.sizes[g] > 0:
-            mean_of(points, slots.members[g], slots.sizes[g], slots.centroids[g])
+class Room(NamedTuple):
+    """Room to work in: groups that became too large, where records go, and records and mean of a larger group."""
+
+    large: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    distinct: NDArray[np.int64]
+    together: NDArray[np.int64]
+    merged: NDArray[np.float64]
+
+
+def _room(points: NDArray[np.float64], slots: Slots, k: int) -> Room:
+    large, targets, distinct = (np.empty(k, np.int64) for _ in range(3))
+    return Room(large, targets, distinct, np.empty(slots.members.shape[1], np.int64), np.empty(points.shape[1]))
+
+
+def _renew(points: NDArray[np.float64], slots: Slots, which: NDArray[np.int64]) -> None:
+    """Compute the centroids of some slots."""
+    visit_some(points, *slots, which, which, RENEW, 0, 1, 0.0, *_room(points, slots, 1))
 
 
 @inner
-def nearest_other(points: Any, slots: Any, own: int, record: int) -> int:
+def nearest_other(points: Any, sizes: Any, serial: Any, centroids: Any, own: int, record: int) -> int:
     """Return the group with the nearest centroid other than the own one; ties go to the first in the order."""
     best = -1
     lowest = np.inf
-    for g in range(slots.sizes.size):
-        if g == own or slots.sizes[g] == 0:
+    for g in range(sizes.size):
+        if g == own or sizes[g] == 0:
             continue
-        d = squared(points[record], slots.centroids[g])
-        if d < lowest or (d == lowest and slots.serial[g] < slots.serial[best]):
+        d = squared(points[record], centroids[g])
+        if d < lowest or (d == lowest and serial[g] < serial[best]):
             lowest = d
             best = g
     return best
 
 
 @inner
-def add_sorted(points: Any, slots: Any, g: int, record: int) -> None:
+def add_sorted(members: Any, sizes: Any, g: int, record: int) -> None:
     """Put a record into a group, in ascending order."""
-    place = slots.sizes[g]
-    while place > 0 and slots.members[g, place - 1] > record:
-        slots.members[g, place] = slots.members[g, place - 1]
+    place = sizes[g]
+    while place > 0 and members[g, place - 1] > record:
+        members[g, place] = members[g, place - 1]
         place -= 1
-    slots.members[g, place] = record
-    slots.sizes[g] += 1
+    members[g, place] = record
+    sizes[g] += 1
 
 
 def plain_round(points: NDArray[np.float64], slots: Slots, k: int, by_cost: bool, tolerance: float) -> None:
     """Run both phases once: dissolve groups of k, then pass records of larger groups on."""
-    large = np.empty(k, np.int64)
-    for phase in (dissolve_some, pass_on_some):
+    room = _room(points, slots, k)
+    for phase in (DISSOLVE, PASS_ON):
         order = in_order_of_visits(slots)
         serial = slots.serial[order]
         place = 0
         while place < order.size:
             slots.tally[LARGE] = 0
-            place = phase(points, slots, order, serial, place, k, tolerance, large)
-            for g in large[: slots.tally[LARGE]]:
+            place = int(visit_some(points, *slots, order, serial, phase, place, k, tolerance, *room))
+            for g in room.large[: slots.tally[LARGE]]:
                 split(points, slots, g, k, by_cost, tolerance)
 
 
@@ -116,58 +129,62 @@ def split(points: NDArray[np.float64], slots: Slots, g: int, k: int, by_cost: bo
         slots.sizes[slot] = members.size
         slots.serial[slot] = slots.tally[NEXT]
         slots.tally[NEXT] += 1
-        renew(points, slots, slot, slot + 1)
+        _renew(points, slots, np.array([slot]))
 
 
 @compiled
-def dissolve_some(
-    points: Any, slots: Any, order: Any, serial: Any, place: int, k: int, tolerance: float, large: Any
-) -> int:
-    """Visit the groups of k that are still there; return where to go on when groups have become too large."""
+def visit_some(
+    points: Any, members: Any, sizes: Any, serial: Any, centroids: Any, tally: Any, order: Any, numbers: Any,
+    phase: int, place: int, k: int, tolerance: float, large: Any, targets: Any, distinct: Any, together: Any,
+    merged: Any,
+) -> int:  # fmt: skip
+    """Visit the groups that are still there; return where to go on when groups have become too large.
+
+    ``DISSOLVE`` looks at the groups of k, ``PASS_ON`` at the larger ones, each until no record gains; ``RENEW`` only
+    computes centroids.
+    """
     for i in range(place, order.size):
         g = order[i]
-        if slots.sizes[g] == k and slots.serial[g] == serial[i]:
-            dissolve_plainly(points, slots, g, k, tolerance, large)
-            if slots.tally[LARGE] > 0:
-                return i + 1
-    return int(order.size)
-
-
-@compiled
-def pass_on_some(
-    points: Any, slots: Any, order: Any, serial: Any, place: int, k: int, tolerance: float, large: Any
-) -> int:
-    """Visit the larger groups that are still there, each until no record gains; return where to go on after a split."""
-    for i in range(place, order.size):
-        g = order[i]
-        while slots.sizes[g] > k and slots.serial[g] == serial[i]:
-            if not pass_on_plainly(points, slots, g, k, tolerance, large):
-                break
-            if slots.tally[LARGE] > 0:
-                return i
+        if phase == RENEW:
+            mean_of(points, members[g], sizes[g], centroids[g])
+        elif phase == DISSOLVE:
+            if sizes[g] == k and serial[g] == numbers[i]:
+                _dissolve(
+                    points, members, sizes, serial, centroids, tally, g, k, tolerance, large, targets, distinct,
+                    together, merged,
+                )  # fmt: skip
+                if tally[LARGE] > 0:
+                    return i + 1
+        else:
+            while sizes[g] > k and serial[g] == numbers[i]:
+                if not _pass_on(points, members, sizes, serial, centroids, tally, g, k, tolerance, large):
+                    break
+                if tally[LARGE] > 0:
+                    return i
     return int(order.size)
 
 
 @inner
-def note_if_large(slots: Any, g: int, k: int, large: Any) -> None:
+def note_if_large(sizes: Any, tally: Any, g: int, k: int, large: Any) -> None:
     """Remember a group that has to be split."""
-    if slots.sizes[g] >= 2 * k:
-        large[slots.tally[LARGE]] = g
-        slots.tally[LARGE] += 1
+    if sizes[g] >= 2 * k:
+        large[tally[LARGE]] = g
+        tally[LARGE] += 1
 
 
 @inner
-def dissolve_plainly(points: Any, slots: Any, g: int, k: int, tolerance: float, large: Any) -> None:
+def _dissolve(
+    points: Any, members: Any, sizes: Any, serial: Any, centroids: Any, tally: Any, g: int, k: int, tolerance: float,
+    large: Any, targets: Any, distinct: Any, together: Any, merged: Any,
+) -> None:  # fmt: skip
     """Give all records of a group to their nearest other groups if that costs less than the group does."""
-    own = cost_of(points, slots.members[g], k)
+    own = cost_of(points, members[g], k)
     if own <= 0.0:
         return
-    targets = np.empty(k, np.int64)
     for i in range(k):
-        targets[i] = nearest_other(points, slots, g, slots.members[g, i])
+        targets[i] = nearest_other(points, sizes, serial, centroids, g, members[g, i])
         if targets[i] < 0:
             return
-    distinct = np.empty(k, np.int64)
     count = 0
     for i in range(k):
         known = False
@@ -176,63 +193,64 @@ def dissolve_plainly(points: Any, slots: Any, g: int, k: int, tolerance: float, 
         if not known:
             distinct[count] = targets[i]
             count += 1
-    merged = np.empty(points.shape[1])
-    together = np.empty(slots.members.shape[1], np.int64)
     rise = 0.0
     for t in range(count):
         target = distinct[t]
-        size = slots.sizes[target]
+        size = sizes[target]
         for i in range(size):
-            together[i] = slots.members[target, i]
+            together[i] = members[target, i]
         total = size
         for i in range(k):
             if targets[i] == target:
-                together[total] = slots.members[g, i]
+                together[total] = members[g, i]
                 total += 1
         mean_of(points, together, total, merged)
-        rise += size * squared(slots.centroids[target], merged)
+        rise += size * squared(centroids[target], merged)
         for i in range(size, total):
             rise += squared(points[together[i]], merged)
     if own <= rise + tolerance:
         return
     for i in range(k):
-        add_sorted(points, slots, targets[i], slots.members[g, i])
-    slots.sizes[g] = 0
-    slots.tally[DISSOLVED] += 1
+        add_sorted(members, sizes, targets[i], members[g, i])
+    sizes[g] = 0
+    tally[DISSOLVED] += 1
     for t in range(count):
-        mean_of(points, slots.members[distinct[t]], slots.sizes[distinct[t]], slots.centroids[distinct[t]])
-        note_if_large(slots, distinct[t], k, large)
+        mean_of(points, members[distinct[t]], sizes[distinct[t]], centroids[distinct[t]])
+        note_if_large(sizes, tally, distinct[t], k, large)
 
 
 @inner
-def pass_on_plainly(points: Any, slots: Any, g: int, k: int, tolerance: float, large: Any) -> bool:
+def _pass_on(
+    points: Any, members: Any, sizes: Any, serial: Any, centroids: Any, tally: Any, g: int, k: int, tolerance: float,
+    large: Any,
+) -> bool:  # fmt: skip
     """Give the record away that gains most, if any gains; return whether one did."""
-    size = slots.sizes[g]
+    size = sizes[g]
     best = tolerance
-    record = -1
-    target = -1
+    record = np.int64(-1)
+    target = np.int64(-1)
     for i in range(size):
-        s = slots.members[g, i]
-        other = nearest_other(points, slots, g, s)
+        s = members[g, i]
+        other = nearest_other(points, sizes, serial, centroids, g, s)
         if other < 0:
             return False
-        saved = size / (size - 1.0) * squared(points[s], slots.centroids[g])
-        paid = slots.sizes[other] / (slots.sizes[other] + 1.0) * squared(points[s], slots.centroids[other])
+        saved = size / (size - 1.0) * squared(points[s], centroids[g])
+        paid = sizes[other] / (sizes[other] + 1.0) * squared(points[s], centroids[other])
         if saved - paid > best:
             best = saved - paid
             record = s
             target = other
     if record < 0:
         return False
-    count = 0
+    count = np.int64(0)
     for i in range(size):
-        if slots.members[g, i] != record:
-            slots.members[g, count] = slots.members[g, i]
+        if members[g, i] != record:
+            members[g, count] = members[g, i]
             count += 1
-    slots.sizes[g] = count
-    mean_of(points, slots.members[g], count, slots.centroids[g])
-    add_sorted(points, slots, target, record)
-    mean_of(points, slots.members[target], slots.sizes[target], slots.centroids[target])
-    slots.tally[PASSED_ON] += 1
-    note_if_large(slots, target, k, large)
+    sizes[g] = count
+    mean_of(points, members[g], count, centroids[g])
+    add_sorted(members, sizes, target, record)
+    mean_of(points, members[target], sizes[target], centroids[target])
+    tally[PASSED_ON] += 1
+    note_if_large(sizes, tally, target, k, large)
     return True

@@ -50,7 +50,7 @@ def _balance(
 
     ``places`` receives for each category twice its place among the sorted ones, plus its side.
     """
-    present = 0
+    present = np.int64(0)
     for i in range(start, stop):
         places[low + codes[order[i], j]] = -1
     for i in range(start, stop):
@@ -159,7 +159,7 @@ def cut_categories(codes: Any, order: Any, first: Any, k: int, strict: bool, beg
             left_to_try[j] = scores[j] > 0
         middle = start
         for _ in range(m):
-            best = -1
+            best: Any = np.int64(-1)
             for j in range(m):
                 if left_to_try[j] and (best < 0 or scores[j] > scores[best]):
                     best = j
