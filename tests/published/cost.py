@@ -57,6 +57,29 @@ SOLVED = {  # of how many instances the optimum was proven within 5,000 s
     "msafe-ex": "10/10 10/10 10/10 10/10",
 }
 GAPS = {"chi-ex": "0.12 - - 0.51"}  # Table 6.10, mean of those not solved
+PRINTED_SAFE = "safe, keep=last"  # Algorithm 3 returns the last vector; ours the best one
+ORDER = [  # scenario, figure, the methods with the smaller chi-square error, those with the larger
+    ("200m5_20percent", "6.11", "chi-ex", "own-hee own-hhe own-hhg msafe-ex safe safe-ex"),
+    ("200m5_20percent", "6.11", "msafe-ex", "safe-ex"),
+    ("200m5_20percent", "6.11", "safe", "safe-ex"),
+    ("200m5_20percent", "6.11", "own-hee own-hhe", "safe"),
+    ("200m5_20percent", "6.11", "msafe-ex", "safe"),
+    ("200m5_20percent", "6.11", "safe", "own-hhg"),
+    ("200m5_20percent", "6.5", "own-eee", "own-eeg own-eec"),
+    ("200m5_20percent", "6.5", "own-hhe", "own-hhg own-hhc"),
+    ("200m5_20percent", "6.7", "own-eee own-hee", "own-hhe own-ehe"),
+    ("200m5_20percent", "6.8", "own-eee own-hee own-hhe", "rand-e"),
+    ("200m5_2percent", "6.14", "safe", "chi-ex own-hee own-hhe own-hhg msafe-ex safe-ex"),
+    ("200m5_2percent", "6.14", "own-hee own-hhe", "own-hhg"),
+    ("200m5_100percent", "6.17", "chi-ex", "own-hee own-hhe own-hhg msafe-ex safe safe-ex"),
+    ("200m5_100percent", "6.17", "own-hee own-hhe", "safe"),
+    ("200m5_100percent", "6.17", "own-hee own-hhe", "own-hhg"),
+    ("200m5_100percent", "6.17", "msafe-ex", "safe-ex"),
+    ("adult200m5", "B.7", "chi-ex", "own-hee own-hhe own-hhg msafe-ex safe safe-ex"),
+    ("adult200m5", "B.7", "msafe-ex", "safe-ex"),
+    ("adult200m5", "B.7", "own-hee own-hhe", "safe"),
+    ("adult200m5", "B.7", "own-hhg", "safe safe-ex"),
+]
 
 
 def codes(scenario, instance):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError, ParameterError
 from shoal.grouping import Grouping
+from shoal.methods.nominal.annealing import annealed
 from shoal.methods.nominal.blocks import cut_into_blocks
 from shoal.methods.nominal.codes import (
     cluster_weights,
@@ -21,6 +22,7 @@ from shoal.methods.nominal.codes import (
     problem_rows,
     weight_step,
 )
+from shoal.methods.nominal.control_tables import full_rows
 from shoal.methods.nominal.exchange import exchange
 from shoal.methods.nominal.nominal import nominal
 from shoal.methods.nominal.partition import column_generation, heuristic_master
@@ -292,7 +294,7 @@ def test_bad_input_is_refused_with_a_sentence():
 
 @given(case=tables(max_n=40, max_k=4))
 @settings(max_examples=20)
-def test_exchanges_never_raise_the_weight(case):
+def test_exchanges_and_annealing_never_raise_the_weight(case):
     codes, k = case
     problem = problem_of(codes, k)
     rng = np.random.default_rng(len(codes))
@@ -301,12 +303,21 @@ def test_exchanges_never_raise_the_weight(case):
     columns = np.full((len(parts), 2 * k - 1), -1, np.int32)
     for line, part in zip(columns, parts, strict=True):
         line[: part.size] = part
-    better = exchange(columns, problem.distance, k)
-    assert column_weights(better, problem.distance).sum() <= column_weights(columns, problem.distance).sum()
-    np.testing.assert_array_equal(np.bincount(better[better >= 0], minlength=len(problem.counts)), problem.counts)
-    sizes = (better >= 0).sum(axis=1)
-    assert k <= sizes.min()
-    assert sizes.max() <= 2 * k - 1
+    for better in (exchange(columns, problem.distance, k), annealed(columns, problem.distance, k, passes=20)):
+        assert column_weights(better, problem.distance).sum() <= column_weights(columns, problem.distance).sum()
+        np.testing.assert_array_equal(np.bincount(better[better >= 0], minlength=len(problem.counts)), problem.counts)
+        sizes = (better >= 0).sum(axis=1)
+        assert k <= sizes.min()
+        assert sizes.max() <= 2 * k - 1
+
+
+def test_annealing_goes_on_where_exchanges_get_stuck_and_repeats_itself(rng):
+    codes = full_rows([3, 5, 4, 2])[rng.permutation(120)][:90]
+    problem = problem_of(codes, 3)
+    start = start_columns(problem, nearest_duals(problem))
+    better = annealed(start, problem.distance, 3)
+    assert column_weights(better, problem.distance).sum() < column_weights(start, problem.distance).sum()
+    np.testing.assert_array_equal(better, annealed(start, problem.distance, 3))
 
 
 @given(case=tables(max_n=60, max_k=4), size=st.integers(2, 20), turn=st.integers(0, 3))

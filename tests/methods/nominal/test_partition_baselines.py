@@ -161,8 +161,19 @@ def test_rounding_lies_between_the_optimum_and_its_ways(seed, n, k, values):
     assert told["linear"] == pytest.approx(naive.linear_optimum(codes.tolist(), k), abs=1e-6)
     least = naive.least_weight(codes.tolist(), k)
     assert told["weight"] == clustering_weight(codes, labels) >= least
+    assert told["roundings"] >= 1
     for rounding in ("columns", "edges"):
         assert clustering_weight(codes, castro_rounding(codes, k, rounding=rounding)) >= told["weight"]
+
+
+def test_rounding_looks_at_each_fractional_solution_and_returns_the_best_when_the_clock_stops(rng):
+    codes = rng.integers(0, [2, 5, 6], size=(40, 3)).astype(np.int32)
+    told, late = {}, {}
+    castro_rounding(codes, 3, facts=told)
+    assert told["roundings"] > 2
+    assert told["linear"] <= told["weight"] <= clustering_weight(codes, random_groups(codes, 3))
+    Grouping(castro_rounding(codes, 3, time_limit=0.0, facts=late), 3, max_size=5)
+    assert late["roundings"] == 1
 
 
 def test_rounding_keeps_equal_records_together_and_refuses_unknown_ways():

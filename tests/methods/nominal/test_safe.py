@@ -11,8 +11,8 @@ from shoal.methods.kernels.safe import safe_pass
 from shoal.methods.nominal.codes import Collapsed, hamming
 from shoal.methods.nominal.control_tables import control_tables, full_rows
 from shoal.methods.nominal.largest_error import largest_error_vector
-from shoal.methods.nominal.safe import extra_error, safe_vector
-from shoal.methods.nominal.safe_exact import searched_vector
+from shoal.methods.nominal.safe import extra_error, safe, safe_vector
+from shoal.methods.nominal.safe_exact import msafe_ex, searched_vector
 from shoal.methods.nominal.vector_programs import chi_square_vector
 from shoal.methods.nominal.vectors import Vector, frequency_vector, search_vector, settle, standing_records
 
@@ -149,9 +149,23 @@ def test_safe_keeps_its_promises(share):
     assert np.abs(found.y - vector.counts).max() <= 3
     bound = np.where(vector.tables.dimensions() == 1, *found.bounds) + extra_error(vector.target)
     assert (np.abs(vector.error(found.y)) <= bound).all()
-    improved = safe_vector(vector, 3)
+    improved, last = safe_vector(vector, 3), safe_vector(vector, 3, keep="last")
     assert anonymous(improved.y, 3)
-    assert vector.chi_square(improved.y) <= vector.chi_square(found.y)
+    assert anonymous(last.y, 3)
+    assert vector.chi_square(improved.y) <= min(vector.chi_square(found.y), vector.chi_square(last.y))
+
+
+def test_the_modified_program_is_at_least_as_good_as_safe_by_its_own_objective():
+    codes = nominal_problems(200, 0.2, seed=1)
+    vector, facts = frequency_vector(codes), {}
+    tolerance = extra_error(vector.target)
+    msafe_ex(codes, 3, facts=facts)
+    assert facts["optimal"]
+    for keep in ("best", "last"):
+        y = settle(vector, safe_vector(vector, 3, keep=keep).y, 3, 200)
+        assert facts["objective"] <= vector.largest(y, tolerance) + vector.distance(y) / 200 + 1e-9
+    with pytest.raises(ParameterError, match='keep="first" is not known; there is: best, last'):
+        safe(codes, 3, keep="first")
 
 
 @given(case=small_tables(), seed=st.integers(0, 5))

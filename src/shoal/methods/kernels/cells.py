@@ -7,6 +7,7 @@ the cells of its chosen candidate, so changing the choice of one cluster touches
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -99,22 +100,21 @@ def descend_choice(cells: Any, starts: Any, entries: Any, sizes: Any, target: An
 
 @compiled
 def anneal_choice(
-    cells: Any, starts: Any, entries: Any, sizes: Any, target: Any, chosen: Any, value: Any, free: Any, passes: int,
-    seed: Any,
+    cells: Any, starts: Any, entries: Any, sizes: Any, target: Any, chosen: Any, value: Any, best: Any, free: Any,
+    passes: int, state: Any,
 ) -> Any:  # fmt: skip
     """Turn random clusters, also to worse candidates while it is hot; leaves the best choice, returns what it gained.
 
-    The heat falls from the typical change of one turn to a thousandth of it.
+    The heat falls from the typical change of one turn to a thousandth of it. best: as chosen at first; state: the seed.
     """
-    state = np.zeros(1, np.uint64)
-    state[0] = seed
+    chance = np.int64(9007199254740992)
     typical = 0.0
-    for c in free:
+    for f in range(free.size):
+        c = free[f]
         first = starts[c] if chosen[c] != starts[c] else starts[c] + 1
         typical += abs(_change(cells, target, value, sizes[c], entries[chosen[c]], entries[first]))
     heat = max(0.5 * typical / free.size, 1e-9)
     cooling = 0.002 ** (1.0 / max(passes - 1, 1))
-    best = chosen.copy()
     gained, best_gained = 0.0, 0.0
     for _ in range(passes):
         for _ in range(free.size):
@@ -123,15 +123,17 @@ def anneal_choice(
             if i >= chosen[c]:
                 i += 1
             change = _change(cells, target, value, sizes[c], entries[chosen[c]], entries[i])
-            if change < 0 or np.exp(-change / heat) * 9007199254740992.0 > below(state, 9007199254740992):
+            if change < 0 or math.exp(-change / heat) * chance > below(state, chance):
                 _turn(cells, value, sizes[c], entries[chosen[c]], entries[i])
                 chosen[c] = i
                 gained -= change
         if gained > best_gained + 1e-9:
             best_gained = gained
-            best[:] = chosen
+            for f in range(free.size):
+                best[free[f]] = chosen[free[f]]
         heat *= cooling
-    for c in free:
+    for f in range(free.size):
+        c = free[f]
         _turn(cells, value, sizes[c], entries[chosen[c]], entries[best[c]])
-    chosen[:] = best
+        chosen[c] = best[c]
     return best_gained

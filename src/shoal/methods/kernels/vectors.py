@@ -6,6 +6,7 @@ original vector (Cost 2023, P9).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,12 @@ def _move(cells: Any, value: Any, y: Any, i: Any, j: Any, t: Any) -> None:
         value[cells[j, s]] += t
 
 
+@inner
+def _copy(y: Any, best: Any) -> None:
+    for i in range(y.size):
+        best[i] = y[i]
+
+
 @compiled
 def round_rare(cells: Any, target: Any, value: Any, y: Any, k: int) -> None:
     """Bring every entry below k to 0 or to k, whichever leaves the smaller error; y and value are changed in place."""
@@ -56,20 +63,20 @@ def round_rare(cells: Any, target: Any, value: Any, y: Any, k: int) -> None:
 
 @compiled
 def anneal_vector(
-    cells: Any, target: Any, y0: Any, y: Any, k: int, weight: float, moves: int, seed: Any
+    cells: Any, target: Any, value: Any, y0: Any, y: Any, best: Any, k: int, weight: float, moves: int, state: Any
 ) -> Any:  # fmt: skip
-    """Move records between random entries, also for the worse while it is hot; leaves the best vector in y.
+    """Move records between random entries, also for the worse while it is hot; leaves the best vector in ``best``.
 
-    y must be k-anonymous. Returns by how much the objective fell.
+    y and best are the same k-anonymous vector at first; value: the entries of its cells; state: the seed. Returns by
+    how much the objective fell.
     """
     n = y.size
-    state = np.zeros(1, np.uint64)
-    state[0] = seed
-    value = np.zeros(target.size)
-    for i in range(n):
-        for s in range(cells.shape[1]):
-            value[cells[i, s]] += y[i]
-    best = y.copy()
+    two, four, near, chance = (
+        np.int64(2),
+        np.int64(4),
+        np.int64(16),
+        np.int64(9007199254740992),
+    )  # one type, compiled once
     fell, best_fell = 0.0, 0.0
     heat = 2.0
     cooling = 0.001 ** (1.0 / max(moves // n, 1))
@@ -78,17 +85,17 @@ def anneal_vector(
             heat *= cooling
             if fell > best_fell + 1e-9:
                 best_fell = fell
-                best[:] = y
+                _copy(y, best)
         i = below(state, n)
         if y[i] == 0:
             continue
-        if below(state, 2) == 0:  # a neighbour in the order, which shares most cells
-            j = (i + 1 + below(state, 16)) % n if below(state, 2) == 0 else (i + n - 1 - below(state, 16) % n) % n
+        if below(state, two) == 0:  # a neighbour in the order, which shares most cells
+            j = (i + 1 + below(state, near)) % n if below(state, two) == 0 else (i + n - 1 - below(state, near) % n) % n
         else:
             j = below(state, n)
         if j == i:
             continue
-        kind = below(state, 4)
+        kind = below(state, four)
         if kind == 0:
             t = 1
         elif kind == 1:
@@ -96,15 +103,14 @@ def anneal_vector(
         elif kind == 2:
             t = max(y[i] - k, 1)
         else:
-            t = k - y[j] if 0 <= y[j] < k else 1 + below(state, 3)
+            t = k - y[j] if 0 <= y[j] < k else 1 + below(state, four - 1)
         if t > y[i] or 0 < y[i] - t < k or y[j] + t < k:
             continue
         change = _moved(cells, target, value, weight, y0, y, i, j, t)
-        if change <= 0 or np.exp(-change / heat) * 9007199254740992.0 > below(state, 9007199254740992):
+        if change <= 0 or math.exp(-change / heat) * chance > below(state, chance):
             _move(cells, value, y, i, j, t)
             fell -= change
     if fell > best_fell + 1e-9:
         best_fell = fell
-        best[:] = y
-    y[:] = best
+        _copy(y, best)
     return best_fell

@@ -46,7 +46,7 @@ def exchange(
     return better
 
 
-@compiled
+@compiled(no_cfunc_wrapper=True, error_model="numpy")
 def _exchange(columns: Any, sizes: Any, sums: Any, distance: Any, k: int, passes: int) -> None:
     """Change the columns in place; ``sums`` holds the distances of each row to the rows of each cluster."""
     groups, high = columns.shape

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, ParameterError
+from shoal.methods.nominal.annealing import annealed
 from shoal.methods.nominal.codes import attribute_weights, check_codes, collapse, hamming, weight_step
 from shoal.methods.nominal.integer_construction import DEFAULT, construct
 from shoal.methods.nominal.pricing import NominalPricer, column_weights, enumerated_cluster, greedy_clusters
@@ -27,8 +28,8 @@ from shoal.progress import SILENT, Progress
 
 MOST_DISTINCT = 5_000
 _STEPS_IN_BLOCK = 20_000_000
-_NODES_IN_BLOCK = 50
-_ROOM_IN_BLOCK = 1_000
+_NODES_IN_BLOCK = 10
+_ROOM_IN_BLOCK = 500
 
 
 @method(
@@ -154,13 +155,21 @@ def solve_block(problem: Problem, start: NDArray[np.int32] | None, clock: Clock)
     ``start`` is a clustering to begin with; the result weighs no more.
     """
     state = _begin(problem, start, clock, steps=_STEPS_IN_BLOCK, nodes=_NODES_IN_BLOCK)
+    if not state.done:
+        _anneal(problem, state, state.best)
     state.generate()
     if state.duals is not None and not state.done:
         built = _rebuilt(problem, state.duals.elements, "optimal", clock, exact=False)
-        state.offer(built.columns, built.costs)
+        _anneal(problem, state, built.columns)
     if not state.done:
         state.improve(_ROOM_IN_BLOCK)
     return Solved(state.best, {"weight": state.upper, "bound": state.bound})
+
+
+def _anneal(problem: Problem, state: Partitioning, columns: NDArray[np.int32]) -> None:
+    """Offer what annealing makes of a clustering."""
+    columns = annealed(columns, problem.distance, problem.k)
+    state.offer(columns, column_weights(columns, problem.distance))
 
 
 def _begin(

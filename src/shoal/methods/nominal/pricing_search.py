@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.methods.kernels.compiled import compiled
+from shoal.methods.kernels.inner import inner
 from shoal.methods.optimal.master import Cuts, no_cuts
 
 BEST, BEST_OF_EACH_ROOT, ALL = 0, 1, 2
@@ -87,37 +88,35 @@ def search_clusters(
     columns = np.empty((capacity, 2 * k - 1), np.int32)
     values = np.empty(capacity)
     state = np.zeros(3, np.int64)
+    high = 2 * k - 1
+    work = np.zeros((high, n)), np.zeros((high, n), np.int64), np.zeros(high), np.zeros((3, high), np.int64)
     ended = _PAUSED
     while ended == _PAUSED and not expired():
         ended = _search(
-            distance, prize, counts, k, threshold, mode, state, steps, cut_first, cut_list, priced.divisors,
-            priced.prices, columns, values,
+            distance, prize, counts.copy(), k, threshold, mode, state, steps, cut_first, cut_list, priced.divisors,
+            priced.prices, np.zeros(priced.divisors.size, np.int64), *work, columns, values,
         )  # fmt: skip
     found = int(state[0])
     return columns[:found], values[:found], ended == _COMPLETE
 
 
-@compiled
+@compiled(no_cfunc_wrapper=True, error_model="numpy")
 def _search(
-    distance: Any, prize: Any, counts: Any, k: int, threshold: float, mode: int, state: Any, limit: int,
-    cut_first: Any, cut_list: Any, divisors: Any, cut_prices: Any, columns: Any, values: Any,
+    distance: Any, prize: Any, left: Any, k: int, threshold: float, mode: int, state: Any, limit: int,
+    cut_first: Any, cut_list: Any, divisors: Any, cut_prices: Any, inside: Any, costs: Any, rows: Any, value: Any,
+    places: Any, columns: Any, values: Any,
 ) -> int:  # fmt: skip
     """Go on with the search until a root ends after many steps; returns how it ended.
 
-    ``state``: the number of clusters found, the place of the next root, the steps done.
+    ``state``: the number of clusters found, the place of the next root, the steps done; ``left``: how often each row
+    may be used. The arrays from ``inside`` to ``places`` are room to work in, made outside since that compiles faster.
     """
     n = prize.size
     high = 2 * k - 1
-    chosen = np.empty(high, np.int64)
-    value = np.zeros(high)
-    rows = np.empty((high, n), np.int64)
-    costs = np.empty((high, n))
-    length = np.zeros(high, np.int64)
-    at = np.zeros(high, np.int64)
-    left = counts.copy()
-    inside = np.zeros(divisors.size, np.int64)
+    chosen, length, at = places[0], places[1], places[2]
+    length[0] = 0
     for i in range(n):
-        if counts[i] > 0:
+        if left[i] > 0:
             rows[0, length[0]] = i
             costs[0, length[0]] = -prize[i]
             length[0] += 1
@@ -131,7 +130,7 @@ def _search(
         kept = state[0]
         below = threshold
         at[0] = state[1]
-        depth = 0
+        depth = np.int64(0)
         while depth >= 0:
             i = at[depth]
             if i >= length[depth] or (depth == 0 and i > state[1]):
@@ -176,7 +175,7 @@ def _search(
             depth += 1
             value[depth] = total
             at[depth] = 0
-            size = 0
+            size = np.int64(0)
             for j in range(i, length[depth - 1]):
                 other = rows[depth - 1, j]
                 if left[other] > 0:
@@ -192,7 +191,7 @@ def _search(
     return 1
 
 
-@compiled
+@inner
 def _cheapest(costs: Any, rows: Any, left: Any, i: int, length: int, depth: int, k: int) -> float:
     """Return the least that row i and a completion from the rows after it can cost, distances among these left out."""
     total = costs[i]
@@ -215,7 +214,7 @@ def _cheapest(costs: Any, rows: Any, left: Any, i: int, length: int, depth: int,
     return total
 
 
-@compiled
+@inner
 def _sort(costs: Any, rows: Any, length: int) -> None:
     """Sort by cost, ties by row (Shell's method: short, nearly sorted lists)."""
     gap = 1

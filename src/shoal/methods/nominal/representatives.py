@@ -173,7 +173,8 @@ def search(problem: Selection, chosen: NDArray[np.int64], *, passes: int = PASSE
     descend_choice(*_arrays(problem), chosen, value)
     if problem.free.size:
         before, kept = problem.chi_square(chosen), chosen.copy()
-        anneal_choice(*_arrays(problem), chosen, value, problem.free, passes, np.uint64(seed))
+        state = np.array([seed], np.uint64)
+        anneal_choice(*_arrays(problem), chosen, value, chosen.copy(), problem.free, passes, state)
         descend_choice(*_arrays(problem), chosen, value)
         if problem.chi_square(chosen) >= before - 1e-9:
             return kept

@@ -1,8 +1,9 @@
 """Groups from the fractional solution of column generation by rounding: the two heuristics of Castro et al. 2022.
 
-As described in Cost 2023, section 1.2.2. (a) ``columns``: take whole columns in order of decreasing share, skipping
-those that clash. (b) ``edges``: begin with single records and merge groups along pairs that share most columns. Rows
-that are left over are grouped greedily; groups that stay too small join the group where they cost least.
+As described in Cost 2023, section 1.2.2. The first columns are the groups of MDAV and V-MDAV, and the solution of each
+iteration is rounded; the lightest grouping counts. (a) ``columns``: take whole columns in order of decreasing share,
+skipping those that clash. (b) ``edges``: begin with single records and merge groups along pairs that share the most
+columns. Rows that are left over are grouped greedily; groups that stay too small join the group where they cost least.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, ParameterError
 from shoal.grouping import canonical_labels
-from shoal.methods.nominal.codes import check_codes, clustering_weight, collapse, hamming, weight_step
+from shoal.methods.nominal.baselines import nominal_mdav, nominal_v_mdav
+from shoal.methods.nominal.codes import Collapsed, check_codes, clustering_weight, collapse, hamming, weight_step
 from shoal.methods.nominal.integer_construction import construct
 from shoal.methods.nominal.pricing import NominalPricer, column_weights
-from shoal.methods.nominal.problem import Problem, labels_of, nearest_duals, start_columns
+from shoal.methods.nominal.problem import Problem, labels_of
 from shoal.methods.optimal.column_generation import Partitioning
-from shoal.methods.optimal.master import Clock
+from shoal.methods.optimal.master import Clock, Master
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
 
 Rounding = Literal["both", "columns", "edges"]
 MOST_RECORDS = 3_000
+_NOTHING = 1e-9
 
 
 @method(
@@ -57,11 +60,12 @@ def castro_rounding(
     rounding
         ``columns`` (a), ``edges`` (b), or ``both``, of which the better is taken.
     time_limit
-        Seconds for the linear relaxation; the result then depends on the machine.
+        Seconds; when they are over, the best so far is returned, and the result depends on the machine.
     progress
         Hears how far the work is.
     facts
-        Receives the value of the relaxation (``linear``) and the ``weight`` of the grouping.
+        Receives the value of the relaxation (``linear``), the ``weight`` of the grouping, and how many fractional
+        solutions were rounded (``roundings``).
 
     Returns
     -------
@@ -84,24 +88,62 @@ def castro_rounding(
     table = collapse(codes)
     problem = Problem(hamming(table.rows), table.counts, k, weight_step(np.ones(codes.shape[1])))
     progress.stage("grouping (rounding)")
-    start = start_columns(problem, nearest_duals(problem))
+    first, more = (_as_columns(run(codes, k), table.inverse) for run in (nominal_mdav, nominal_v_mdav))
+    rounded = _Rounded(problem, table, rounding, Clock(time_limit))
     state = Partitioning(
-        NominalPricer(problem.distance, problem.counts, k), start, column_weights(start, problem.distance),
-        step=problem.step, clock=Clock(time_limit), stop_at_best=False, progress=progress,
+        NominalPricer(problem.distance, problem.counts, k), first, column_weights(first, problem.distance),
+        step=problem.step, clock=rounded.clock, stop_at_best=False, progress=progress, watch=rounded.look_in_time,
     )  # fmt: skip
+    state.master.add(more, column_weights(more, problem.distance))
     state.generate()
-    linear, _ = state.master.solve()
-    columns, shares = state.master.columns, state.master.shares()
-    found = []
-    if rounding != "edges":
-        found.append(labels_of(round_columns(problem, columns, shares), table))
-    if rounding != "columns":
-        found.append(round_edges(problem, columns, shares, table.inverse))
-    weights = [clustering_weight(codes, labels) for labels in found]
+    if rounded.labels is None:
+        state.master.solve()
+        rounded.look(state.master)
+    assert rounded.labels is not None
     if facts is not None:
-        facts["linear"] = linear
-        facts["weight"] = min(weights)
-    return found[int(np.argmin(weights))]
+        facts["linear"] = state.linear if np.isfinite(state.linear) else None
+        facts["weight"] = rounded.weight
+        facts["roundings"] = rounded.looks
+    return rounded.labels
+
+
+class _Rounded:
+    """The lightest grouping from any of the fractional solutions that were shown."""
+
+    def __init__(self, problem: Problem, table: Collapsed, rounding: Rounding, clock: Clock) -> None:
+        self.problem, self.table, self.rounding, self.clock = problem, table, rounding, clock
+        self.labels: NDArray[np.int64] | None = None
+        self.weight = np.inf
+        self.looks = 0
+
+    def look_in_time(self, master: Master) -> None:
+        """Round the solution of a master unless the time is over."""
+        if not self.clock.expired():
+            self.look(master)
+
+    def look(self, master: Master) -> None:
+        """Round the solution of a master."""
+        self.looks += 1
+        shares = master.shares()
+        used = shares > _NOTHING
+        columns, shares = master.columns[used], shares[used]
+        if self.rounding != "edges":
+            self._offer(labels_of(round_columns(self.problem, columns, shares), self.table))
+        if self.rounding != "columns":
+            self._offer(round_edges(self.problem, columns, shares, self.table.inverse))
+
+    def _offer(self, labels: NDArray[np.int64]) -> None:
+        weight = clustering_weight(self.table.rows[self.table.inverse], labels)
+        if weight < self.weight:
+            self.labels, self.weight = labels, weight
+
+
+def _as_columns(labels: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return groups as lists of distinct rows."""
+    sizes = np.bincount(labels)
+    columns = np.full((sizes.size, int(sizes.max())), -1, np.int32)
+    columns[np.arange(columns.shape[1]) < sizes[:, None]] = rows[np.argsort(labels, kind="stable")]
+    return columns
 
 
 def round_columns(problem: Problem, columns: NDArray[np.int32], shares: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -134,24 +176,37 @@ def round_edges(
 ) -> NDArray[np.int64]:
     """Return labels of records merged along the pairs that share most columns (b)."""
     together = np.zeros_like(problem.distance)
-    for number in np.flatnonzero(shares > 1e-9):
+    for number in np.flatnonzero(shares > _NOTHING):
         members, times = np.unique(columns[number][columns[number] >= 0], return_counts=True)
         together[np.ix_(members, members)] += shares[number] * np.outer(times, times)
         together[members, members] -= shares[number] * times
     pairs = np.outer(problem.counts, problem.counts) - np.diag(problem.counts)
     value = together / np.maximum(pairs, 1)
-    first, second = np.triu_indices(rows.size, 1)
-    joint = value[rows[first], rows[second]]
-    used = np.flatnonzero(joint > 1e-9)
+    edges = _edges(value, rows)
     labels = np.arange(rows.size)
     sizes = np.ones(rows.size, np.int64)
-    for edge in used[np.lexsort((used, -joint[used]))]:
-        a, b = labels[first[edge]], labels[second[edge]]
+    for first, second in edges:
+        a, b = labels[first], labels[second]
         if a != b and sizes[a] + sizes[b] <= 2 * problem.k - 1:
             labels[labels == b] = a
             sizes[a] += sizes[b]
             sizes[b] = 0
     return _large_enough(canonical_labels(labels), problem.distance[np.ix_(rows, rows)], problem.k)
+
+
+def _edges(value: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the pairs of records whose rows have a value, the largest first."""
+    records = np.argsort(rows, kind="stable")
+    starts = np.searchsorted(rows[records], np.arange(len(value) + 1))
+    parts, values = [np.empty((0, 2), np.int64)], [np.empty(0)]
+    for i, j in np.argwhere(np.triu(value > _NOTHING)):
+        pairs = np.stack(np.meshgrid(records[starts[i] : starts[i + 1]], records[starts[j] : starts[j + 1]]), axis=-1)
+        pairs = np.sort(pairs.reshape(-1, 2), axis=1)
+        pairs = np.unique(pairs[pairs[:, 0] < pairs[:, 1]], axis=0)
+        parts.append(pairs)
+        values.append(np.full(len(pairs), value[i, j]))
+    edges = np.vstack(parts)
+    return edges[np.lexsort((edges[:, 1], edges[:, 0], -np.concatenate(values)))]
 
 
 def _large_enough(labels: NDArray[np.int64], distance: NDArray[np.float64], k: int) -> NDArray[np.int64]:

@@ -10,16 +10,18 @@ those of higher tables, up to a gap of 3) when all kinds of windows together rem
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import ParameterError
 from shoal.methods.kernels.safe import safe_pass
 from shoal.methods.nominal.vectors import Vector, frequency_vector, settle, standing_records
 from shoal.methods.registry import method
 from shoal.progress import SILENT, Progress
 
+Keep = Literal["best", "last"]
 ONE_DIM_BOUND, HIGHER_DIM_BOUND, BOUND_GAP = 2, 3, 3
 DEVIATION = 3
 FIRST_PART, PART = 5_000, 500
@@ -60,7 +62,9 @@ def extra_error(target: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.searchsorted(_EXTRA_FROM, target, side="right").astype(np.float64)
 
 
-def safe_vector(vector: Vector, k: int, *, improve: bool = True, progress: Progress = SILENT) -> SafeResult:
+def safe_vector(
+    vector: Vector, k: int, *, improve: bool = True, keep: Keep = "best", progress: Progress = SILENT
+) -> SafeResult:
     """Return the vector that SAFE finds; its sum may differ from the number of records.
 
     Examples
@@ -86,7 +90,8 @@ def safe_vector(vector: Vector, k: int, *, improve: bool = True, progress: Progr
     if not within:
         y = settle(vector, y, k, int(y.sum()))
     elif improve:
-        y = _improve(vector, y, np.where(one_dim, low, high) + extra, k, deviation, progress)
+        best, last = _improve(vector, y, np.where(one_dim, low, high) + extra, k, deviation, progress)
+        y = best if keep == "best" or not last.any() else last
     return SafeResult(y, (low, high), within)
 
 
@@ -126,8 +131,8 @@ def _remove(
 
 def _improve(
     vector: Vector, y: NDArray[np.int64], limit: NDArray[np.int64], k: int, deviation: int, progress: Progress
-) -> NDArray[np.int64]:
-    """Tighten the bounds and repair what exceeds them (Algorithm 3); keeps the vector with the least chi-square."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Tighten the bounds and repair what exceeds them (Algorithm 3); return the best vector and the last."""
     goal = np.where(vector.tables.dimensions() == 1, ONE_DIM_BOUND, HIGHER_DIM_BOUND)
     best, best_error = y.copy(), vector.chi_square(y)
     y, limit = y.copy(), limit.copy()
@@ -146,7 +151,7 @@ def _improve(
         if reached < best_error and y.any():
             best, best_error = y.copy(), reached
         progress.advance()
-    return best
+    return best, y
 
 
 @method(
@@ -165,6 +170,7 @@ def safe(
     *,
     tables: int | str | None = None,
     improve: bool = True,
+    keep: Keep = "best",
     progress: Progress = SILENT,
     facts: dict[str, Any] | None = None,
 ) -> NDArray[np.int64]:
@@ -180,6 +186,8 @@ def safe(
         The control tables: all up to this dimension, or a list such as ``0,1,0+1``; by default up to dimension 3.
     improve
         Tighten the bounds afterwards (Algorithm 3).
+    keep
+        Which of the vectors met on the way: ``best``, the one with the least chi-square error, or ``last``, as printed.
     progress
         Hears how far the work is.
     facts
@@ -197,8 +205,10 @@ def safe(
     >>> np.unique(safe(codes, 3, facts=facts), return_counts=True)[1].tolist(), facts["vector_records"]
     ([4, 3, 5], 12)
     """
+    if keep not in get_args(Keep):
+        raise ParameterError(f'keep="{keep}" is not known; there is: {", ".join(get_args(Keep))}')
     vector = frequency_vector(codes, tables)
-    found = safe_vector(vector, k, improve=improve, progress=progress)
+    found = safe_vector(vector, k, improve=improve, keep=keep, progress=progress)
     released = settle(vector, found.y, k, len(codes))
     if facts is not None:
         facts["control_tables"] = len(vector.tables.tables)

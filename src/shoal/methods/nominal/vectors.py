@@ -125,7 +125,12 @@ def search_vector(
     if y.size > 1:
         if moves is None:
             moves = int(min(max(8_000 * y.size, 200_000), 100_000_000, 1e10 / len(vector.tables.tables)))
-        anneal_vector(vector.tables.cells, vector.target, vector.counts, y, k, weight, moves, np.uint64(seed))
+        best = y.copy()
+        anneal_vector(
+            vector.tables.cells, vector.target, vector.tables.totals(y), vector.counts, y, best, k, weight, moves,
+            np.array([seed], np.uint64),
+        )  # fmt: skip
+        return best
     return y
 
 

@@ -76,6 +76,8 @@ class Partitioning:
         The most nodes of each integer program.
     progress
         Hears about each step.
+    watch
+        Is shown the master each time the linear program over its columns is solved.
     """
 
     def __init__(
@@ -90,9 +92,10 @@ class Partitioning:
         stop_at_best: bool = True,
         nodes: int | None = None,
         progress: Progress = SILENT,
+        watch: Callable[[Master], None] | None = None,
     ) -> None:
         self.pricer, self.step, self.clock, self.progress = pricer, step, clock or Clock(None), progress
-        self.stop_at_best, self.nodes = stop_at_best, nodes
+        self.stop_at_best, self.nodes, self.watch = stop_at_best, nodes, watch
         self.master = Master(pricer.demand)
         self.master.add(columns, costs)
         self.best, self.best_costs, self.upper = columns, costs, float(costs.sum())
@@ -158,6 +161,8 @@ class Partitioning:
                 return
             if not len(self.master.cuts.divisors):
                 self.linear = value
+            if self.watch is not None:
+                self.watch(self.master)
             if value <= self.lower + _TOLERANCE and self._anchor is not None:
                 self.converged = True
             else:
@@ -208,7 +213,7 @@ class Partitioning:
             if near.proven or self.clock.expired():
                 break
             threshold /= 1.5
-        self._note("improve", self._integer(near, self.clock.left() / 4))
+        self._note("improve", self._integer(near, self.clock.left() / 4, more=not near.proven))
 
     def cut(self) -> None:
         """Add violated cuts and generate columns again, while that raises the bound."""
@@ -241,13 +246,14 @@ class Partitioning:
         worth = min(self.lower, duals.worth(self.pricer.demand))
         return self.upper - worth - self.step + _TOLERANCE
 
-    def _integer(self, priced: Priced, seconds: float, *, everything: bool = False) -> int:
+    def _integer(self, priced: Priced, seconds: float, *, everything: bool = False, more: bool = False) -> int:
         """Solve the integer program over columns and the best solution; returns how many columns there were.
 
-        Where they are all that a better solution can use, the bound is one of the whole problem.
+        Where they are ``everything`` that a better solution can use, the bound is one of the whole problem. The other
+        columns of the master only slow it down, unless some of the nearest are missing (``more``).
         """
         parts = [(self.best, self.best_costs), (priced.columns, priced.costs)]
-        if not everything:
+        if more:
             parts.append((self.master.columns, self.master.costs))
         width = max(part.shape[1] for part, _ in parts)
         columns = np.sort(np.vstack([widened(part, width) for part, _ in parts]), axis=1)[:, ::-1]
