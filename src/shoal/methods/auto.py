@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, suggestion
-from shoal.methods.kernels.plain import FEW
 from shoal.methods.optimal.set_partition import SMALL
 from shoal.methods.partition.schedule import Schedule
 from shoal.methods.planning import Effort, Plan, calibrate, check_memory, plan, seconds_of
 from shoal.methods.registry import Method, get_method, method
 from shoal.progress import SILENT, Progress
 
+READY_AT_ONCE = 1_000  # records; above, mona-plus loses less
 LEAST = 5.0  # seconds below which a search is not begun
 SPARE = 3.0  # a budget this many times as long as the best plan is worth a search
 
@@ -110,7 +110,7 @@ def choose(n: int, d: int, k: int, *, effort: Effort = "balanced") -> Plan:
     planned = plan(n, d, k, effort=effort)
     if effort == "best" and n <= SMALL:
         return Plan("set-partition", {}, 0.0, f"{n:,} records: few enough to come close to the optimum, with a proof")
-    if n <= FEW:
+    if n <= READY_AT_ONCE:
         return Plan("ona-star", {}, 0.0, f"{n:,} records: few enough for ona-star, which is ready at once")
     return planned
 

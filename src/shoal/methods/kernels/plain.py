@@ -1,4 +1,4 @@
-"""The same answers without an index: searches that look at every record, for tables of up to a thousand.
+"""The same answers without an index: searches that look at every record, for tables of up to some thousands.
 
 The trees and bounds of the other kernels pay for large tables only, and compiling them takes many seconds on a new
 machine. Here everything is a loop over plain arrays that compiles quickly. Distances, centroids, ties and tolerances
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal.methods.kernels.compiled import compiled
 from shoal.methods.kernels.inner import inner
 
-FEW = 1_000
+FEW = 3_000
 """Up to so many records the plain loops are used."""
 NEVER = -1.0
 """The gain factor at which MDAV* never extends a group."""

@@ -1,4 +1,4 @@
-"""The rounds of ONA* without an index, for tables of up to a thousand records (see ``plain``).
+"""The rounds of ONA* without an index, for tables of up to some thousand records (see ``plain``).
 
 Thaeter 2021, Algorithms 15 to 17. Groups live in slots that are used again; the serial number of a group is its place
 in the order of visits, and a group that was split gives way to two with new numbers.
