@@ -14,6 +14,7 @@ from shoal.methods.kernels.groups import total_cost
 from shoal.methods.partition import schedule
 from shoal.methods.planning import (
     LADDER,
+    PATIENCE,
     Calibration,
     calibrate,
     check_memory,
@@ -128,7 +129,7 @@ def test_float32_needs_less():
 def test_a_budget_is_handed_on_and_more_passes_are_allowed():
     found = plan(1_000_000, 10, 5, budget="30s")
     assert found.options["seconds"] == 30.0
-    assert found.options["passes"] == 10
+    assert found.options["passes"] == PATIENCE
     assert "more passes while there is time" in found.why
     assert "seconds" not in plan(1_000_000, 10, 5).options
 

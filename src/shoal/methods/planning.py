@@ -105,7 +105,7 @@ SHARING = 0.85  # what a further core adds
 MEASURED_ON = 8_000
 DRAWN = 50  # a block is cut from so many times its records
 TRIES = 3  # the fastest counts: the first compiles, and others may use the machine too
-PATIENCE = 10  # the most passes where a budget is left over
+PATIENCE = 20  # the most passes where a budget is left over
 
 
 def plan(
