@@ -126,6 +126,11 @@ def test_float32_needs_less():
     assert memory_for(10**7, 10, 5, bytes_per_number=4) < memory_for(10**7, 10, 5)
 
 
+def test_balanced_is_content_with_smaller_blocks_beyond_millions_of_records():
+    blocks = [plan(n, 10, 5).options["block"] for n in (planning.MANY, planning.MANY + 1)]
+    assert blocks == [20_000, 10_000]
+
+
 def test_a_budget_is_handed_on_and_more_passes_are_allowed():
     found = plan(1_000_000, 10, 5, budget="30s")
     assert found.options["seconds"] == 30.0

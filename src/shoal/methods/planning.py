@@ -95,6 +95,7 @@ LADDER = (
     Rung(100_000, 10, 3),
 )
 EFFORTS: dict[str, tuple[int, float]] = {"fast": (1, 1.0), "balanced": (4, 10.0), "best": (6, 60.0)}
+MANY = 4_000_000  # records beyond which balanced is content with one rung less: dense tables are harder to search
 LEAF_GROWTH = 0.3  # the time per record grows with the block to the power of this
 CUT_GROWTH = 0.15  # each doubling of the table makes a cut of it slower by this share, until it has left the cache
 OUT_OF_CACHE = 6  # doublings
@@ -151,6 +152,7 @@ def plan(
     prices = [seconds_for(rung, n, d, k, calibration) for rung in LADDER]
     if budget is None:
         rung, quick = EFFORTS[effort]
+        rung -= effort == "balanced" and n > MANY
         chosen = max(i for i in range(len(LADDER)) if prices[i] <= max(quick, prices[rung]))
         reason = f"effort {effort}"
     else:
