@@ -152,7 +152,8 @@ def plan(
     prices = [seconds_for(rung, n, d, k, calibration) for rung in LADDER]
     if budget is None:
         rung, quick = EFFORTS[effort]
-        rung -= effort == "balanced" and n > MANY
+        if effort == "balanced" and n > MANY:
+            rung -= 1
         chosen = max(i for i in range(len(LADDER)) if prices[i] <= max(quick, prices[rung]))
         reason = f"effort {effort}"
     else:
