@@ -26,9 +26,9 @@ def one_run(source, target):
     """Protect a file with groups that cost nothing; prints seconds per stage and memory."""
     import pyarrow.parquet  # noqa: F401 - part of the baseline
 
-    from shoal import api
+    from shoal.api.protect import protect as api
+    from shoal.core.progress import Progress
     from shoal.methods.registry import method
-    from shoal.progress import Progress
 
     @method("in-file-order", title="-", cost="n", guarantee="-", reference="-", when="benchmarks")
     def in_file_order(points, k, *, progress):

@@ -85,7 +85,7 @@ def memory(what):
 
 def one_run(data, k, effort, storage):
     """Group one table as planned; prints what was found."""
-    from shoal.methods.planning import LADDER, calibrate, plan, seconds_for
+    from shoal.methods.effort import LADDER, calibrate, plan, seconds_for
     from shoal.methods.registry import get_method
 
     points = covertype() if data == "covertype" else generated(int(data))
@@ -112,7 +112,7 @@ def one_run(data, k, effort, storage):
 def budget_run(points, k, budget):
     """Group one table in a given time."""
     from shoal.methods.auto import auto
-    from shoal.methods.planning import seconds_of
+    from shoal.methods.effort import seconds_of
 
     auto(points[:5000].copy(), k, budget=1)  # compiles
     auto(points[:1000].copy(), k, effort="best")

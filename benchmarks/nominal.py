@@ -22,11 +22,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 
 from kept import keep, kept, write_tables
 
+from shoal.core.frequency_errors import frequency_errors
+from shoal.core.grouping import Grouping, canonical_labels
+from shoal.core.row_classes import clustering_weight
 from shoal.datasets import adult_categories, category_codes
-from shoal.grouping import Grouping, canonical_labels
-from shoal.measures.frequency_tables import frequency_errors
-from shoal.methods.nominal.codes import clustering_weight
-from shoal.methods.nominal.representatives import table_representatives
+from shoal.methods.nominal.table_representatives import table_representatives
 from shoal.methods.registry import get_method
 from shoal.recoding import group_modes
 

@@ -21,10 +21,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 from kept import keep, kept, write_tables
 
 from published import thaeter
-from shoal.methods.optimal.annealing import group_costs
+from shoal.core.threads import set_threads
 from shoal.methods.optimal.set_partition import QUADRATIC, set_partition
+from shoal.methods.optimal.sse_annealing import group_costs
 from shoal.methods.registry import get_method
-from shoal.threads import set_threads
 
 import reference
 

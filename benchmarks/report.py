@@ -8,7 +8,7 @@ import polars as pl
 
 import shoal
 from shoal.datasets import EDUCATION_ORDER, patients
-from shoal.report import render_report
+from shoal.report.page import render_report
 
 
 def wide(n, d):

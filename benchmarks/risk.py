@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.progress import Progress
+from shoal.core.progress import Progress
 
 K = 5
 NUMBERS = [f"x{j}" for j in range(8)]

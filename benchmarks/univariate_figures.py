@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 from charts import chart
 from kept import write_tables
 
-from shoal.methods.univariate.kmeans_merged import kmeans_merged
-from shoal.methods.univariate.neighbour_forest import nearest_neighbour_forest
+from shoal.methods.univariate.k_means_merged import kmeans_merged
+from shoal.methods.univariate.nearest_neighbour_forest import nearest_neighbour_forest
 from shoal.methods.univariate.optimal_1d import optimal_1d
 from shoal.methods.univariate.projection import grouped_sse, projection
 from shoal.methods.univariate.sorting import sort_values

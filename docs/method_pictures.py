@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.methods.kernels.groups import total_cost
+from shoal.methods.kernels.centroids import total_cost
 
 FOLDER = Path(__file__).parent / "methods" / "pictures"
 COLOURS = ["#1f6f8b", "#d1495b", "#66a182", "#edae49", "#7d5ba6", "#3e8ede", "#a26769", "#5b8c2a"]

@@ -4,9 +4,9 @@ import numpy as np
 
 from shoal.datasets import load
 from shoal.methods.distance.ona_star import ona_star
-from shoal.methods.optimal.instant_bound import instant_bound
 from shoal.methods.optimal.matching import matching
 from shoal.methods.optimal.mu_approx import mu_approx
+from shoal.methods.optimal.neighbour_bound import instant_bound
 
 TABLES = ("census", "tarragona", "eia", "cloud1", "cloud2")
 PAIRS = ("census", "tarragona", "cloud1", "cloud2")  # eia takes many minutes

@@ -18,9 +18,9 @@ from kept import write_tables  # noqa: E402 - one block with those below
 from reproduction_nominal_tables import partition_table, sections  # noqa: E402 - one block with those below
 
 from published import cost  # noqa: E402 - found through the path above
-from shoal.measures.frequency_tables import frequency_errors  # noqa: E402
-from shoal.methods.nominal.partition import column_generation  # noqa: E402
-from shoal.methods.nominal.representatives import table_representatives  # noqa: E402
+from shoal.core.frequency_errors import frequency_errors  # noqa: E402
+from shoal.methods.nominal.column_generation import column_generation  # noqa: E402
+from shoal.methods.nominal.table_representatives import table_representatives  # noqa: E402
 from shoal.methods.registry import get_method  # noqa: E402
 
 PAGE = ROOT / "docs" / "methods" / "nominal.md"

@@ -8,8 +8,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from published import cost
+from shoal.core.row_classes import problem_rows
 from shoal.datasets import adult_categories, category_codes
-from shoal.methods.nominal.codes import problem_rows
 
 DUALS = {"e": "optimal", "h": "heuristic"}
 ORDER = (

@@ -16,7 +16,7 @@ from charts import chart
 from kept import keep, kept, write_tables
 
 from shoal.datasets import load
-from shoal.methods.kernels.groups import total_cost
+from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.registry import get_method
 
 HERE = Path(__file__).parent

@@ -16,10 +16,10 @@ from kept import keep, kept, write_tables
 from reproduction_partition import measured, table
 
 from shoal.methods.distance.mdav import mdav
-from shoal.methods.kernels.groups import total_cost
-from shoal.methods.partition.proximal import distal_records, macrocells
+from shoal.methods.kernels.centroids import total_cost
+from shoal.methods.partition.pca_proximal import distal_records, macrocells
+from shoal.methods.partition.principal_components import compress, spectrum_of
 from shoal.methods.partition.scans import scan_components
-from shoal.methods.partition.spectrum import compress, spectrum_of
 
 METHODS = Path(__file__).parent / "methods"
 RESULTS, PAGE = METHODS / "pca-results.json", METHODS / "pca.md"

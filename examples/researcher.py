@@ -7,7 +7,7 @@ Run the cells one by one, or everything with ``python examples/researcher.py``.
 import numpy as np
 
 import shoal
-from shoal.methods.kernels.groups import total_cost
+from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.registry import method
 
 points = shoal.datasets.simc(seed=1)[:400]

@@ -17,7 +17,7 @@ def pytest_configure(config):
     """Drop cached machine code when any kernel changed: numba looks at the file of the caller, not of the callee."""
     if hasattr(config, "workerinput"):
         return
-    files = sorted((SOURCE / "methods").rglob("*.py"))
+    files = sorted(SOURCE.rglob("*.py"))
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
     stamp = SOURCE / "methods" / "__pycache__" / "kernels.sha256"
     if not stamp.exists() or stamp.read_text() != digest:

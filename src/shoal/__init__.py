@@ -8,45 +8,45 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal import datasets, dp, errors
-    from shoal.api import group, protect, verify
-    from shoal.assessing import assess
-    from shoal.comparing import compare
-    from shoal.grouping import Grouping
-    from shoal.hierarchy import Hierarchy
-    from shoal.measures.risk import risk
-    from shoal.measures.utility import utility
-    from shoal.methods.refine import refine
+    from shoal.api.checks import assess
+    from shoal.api.compare import compare
+    from shoal.api.protect import group, protect, verify
+    from shoal.api.release import Release
+    from shoal.core.grouping import Grouping
+    from shoal.core.hierarchy import Hierarchy
+    from shoal.core.progress import Progress
+    from shoal.evaluate.risk import risk
+    from shoal.evaluate.utility import utility
+    from shoal.methods.refinement.ona_star_moves import refine
     from shoal.methods.registry import all_methods, get_method
     from shoal.methods.univariate.optimal_1d import optimal_1d
-    from shoal.progress import Progress
-    from shoal.release import Release
-    from shoal.schema import Column, Kind, Missing, Recode, Role, Schema
+    from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
 
 _HOMES = {
-    "Column": "shoal.schema",
-    "Grouping": "shoal.grouping",
-    "Hierarchy": "shoal.hierarchy",
-    "Kind": "shoal.schema",
-    "Missing": "shoal.schema",
-    "Progress": "shoal.progress",
-    "Recode": "shoal.schema",
-    "Release": "shoal.release",
-    "Role": "shoal.schema",
-    "Schema": "shoal.schema",
+    "Column": "shoal.schema.columns",
+    "Grouping": "shoal.core.grouping",
+    "Hierarchy": "shoal.core.hierarchy",
+    "Kind": "shoal.schema.columns",
+    "Missing": "shoal.schema.columns",
+    "Progress": "shoal.core.progress",
+    "Recode": "shoal.schema.columns",
+    "Release": "shoal.api.release",
+    "Role": "shoal.schema.columns",
+    "Schema": "shoal.schema.columns",
     "all_methods": "shoal.methods.registry",
-    "assess": "shoal.assessing",
-    "compare": "shoal.comparing",
+    "assess": "shoal.api.checks",
+    "compare": "shoal.api.compare",
     "datasets": "shoal.datasets",
     "dp": "shoal.dp",
     "errors": "shoal.errors",
     "get_method": "shoal.methods.registry",
-    "group": "shoal.api",
+    "group": "shoal.api.protect",
     "optimal_1d": "shoal.methods.univariate.optimal_1d",
-    "protect": "shoal.api",
-    "refine": "shoal.methods.refine",
-    "risk": "shoal.measures.risk",
-    "utility": "shoal.measures.utility",
-    "verify": "shoal.api",
+    "protect": "shoal.api.protect",
+    "refine": "shoal.methods.refinement.ona_star_moves",
+    "risk": "shoal.evaluate.risk",
+    "utility": "shoal.evaluate.utility",
+    "verify": "shoal.api.protect",
 }
 
 __all__ = [

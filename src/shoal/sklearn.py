@@ -28,11 +28,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.api import group
+from shoal.api.protect import group
+from shoal.core.grouping import Grouping
+from shoal.core.threads import get_threads
 from shoal.errors import MissingExtra, ParameterError
-from shoal.grouping import Grouping
 from shoal.methods.registry import check_k, get_method
-from shoal.threads import get_threads
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin

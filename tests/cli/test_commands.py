@@ -310,7 +310,7 @@ def test_a_fault_of_ours_shows_no_value_of_a_record(people, tmp_path, monkeypatc
     def fail(*_, **__):
         raise RuntimeError("Ada Abel, 50, male")
 
-    monkeypatch.setattr("shoal.api.prepare", fail)
+    monkeypatch.setattr("shoal.api.protect.prepare", fail)
     result = run("protect", people, "-k", 3, "--quasi", "age", "-o", tmp_path / "safe.csv")
     assert result.returncode == 3
     assert "RuntimeError" in result.stderr

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.core.grouping import Grouping, canonical_labels
 from shoal.errors import DataError, ParameterError
-from shoal.grouping import Grouping, canonical_labels
 from shoal.methods.registry import all_methods, get_method
 
 from strategies import points_and_k

@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.core.grouping import Grouping
 from shoal.errors import DataError, ParameterError
-from shoal.grouping import Grouping
-from shoal.methods import auto, planning
-from shoal.methods.kernels.groups import total_cost
-from shoal.methods.partition import schedule
-from shoal.methods.planning import (
+from shoal.methods import auto
+from shoal.methods import effort as planning
+from shoal.methods.effort import (
     LADDER,
     PATIENCE,
     Calibration,
@@ -23,6 +22,8 @@ from shoal.methods.planning import (
     seconds_for,
     seconds_of,
 )
+from shoal.methods.kernels.centroids import total_cost
+from shoal.methods.partition import schedule
 from shoal.methods.registry import all_methods, get_method
 
 SIZES = st.integers(10, 100_000_000)

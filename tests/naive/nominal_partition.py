@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from shoal.methods.optimal.mixed_integer import Program
+from shoal.methods.programs.mixed_integer import Program
 
 
 def distance(a, b):

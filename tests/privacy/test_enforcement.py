@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import GroupTooLarge, LimitNotReached, ParameterError, SchemaError
-from shoal.methods.kernels.groups import total_cost
+from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.registry import all_methods, get_method
+from shoal.privacy.confidential import Values
 from shoal.privacy.enforcement import keep_limits
 from shoal.privacy.ground_distances import ORDERED, equal_distance
-from shoal.privacy.limit_table import build_table, smallest_size
-from shoal.privacy.requirements import Requirements
-from shoal.privacy.values import Values
+from shoal.privacy.requirement_table import build_table, smallest_size
+from shoal.schema.requirements import Requirements
 
 from naive import privacy as naive
 

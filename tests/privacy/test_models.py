@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.core.hierarchy import Hierarchy
 from shoal.errors import MissingValues, ParameterError, SchemaError, UnknownColumn
-from shoal.hierarchy import Hierarchy
 from shoal.privacy.alpha_k import alpha_of
 from shoal.privacy.counts import count_values
 from shoal.privacy.ground_distances import ORDERED, equal_distance, hierarchical_distance

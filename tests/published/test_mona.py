@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from shoal.methods.kernels.groups import total_cost
+from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.partition.mona import mona, mona_2d
 from shoal.methods.partition.mondrian import mondrian, mondrian_v, mondrian_v2d
 

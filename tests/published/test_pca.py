@@ -7,11 +7,11 @@ energy of the components, and which method loses more. "Large Census" is not to 
 import pytest
 
 from shoal.methods.distance.mdav import mdav
-from shoal.methods.kernels.groups import total_cost
-from shoal.methods.partition.pca import pca_mdav
-from shoal.methods.partition.proximal import pca_proximal
+from shoal.methods.kernels.centroids import total_cost
+from shoal.methods.partition.pca_mdav import pca_mdav
+from shoal.methods.partition.pca_proximal import pca_proximal
+from shoal.methods.partition.principal_components import spectrum_of
 from shoal.methods.partition.scans import scan_components
-from shoal.methods.partition.spectrum import spectrum_of
 
 import reference
 

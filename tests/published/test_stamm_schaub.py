@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shoal.methods.univariate.kmeans_merged import kmeans_merged
-from shoal.methods.univariate.neighbour_forest import nearest_neighbour_forest
+from shoal.methods.univariate.k_means_merged import kmeans_merged
+from shoal.methods.univariate.nearest_neighbour_forest import nearest_neighbour_forest
 from shoal.methods.univariate.optimal_1d import optimal_1d
 from shoal.methods.univariate.projection import grouped_sse, projection
 

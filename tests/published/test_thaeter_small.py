@@ -5,7 +5,7 @@ import pytest
 
 from published import thaeter
 from published.thaeter import as_printed, cells, loss, points
-from shoal.methods.kernels.groups import total_cost
+from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.registry import get_method
 
 EXACT = ["max-distance", "mdav", "mdav-plus", "v-mdav", "mdav-star", "mdav-star-gamma"]

@@ -8,7 +8,7 @@ import gzip
 
 import numpy as np
 
-from shoal.methods.kernels.groups import total_cost
+from shoal.methods.kernels.centroids import total_cost
 
 import reference
 

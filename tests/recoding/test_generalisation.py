@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.encoding import fit_codec
+from shoal.core.grouping import Grouping
+from shoal.core.hierarchy import Hierarchy
 from shoal.errors import SchemaError
-from shoal.grouping import Grouping
-from shoal.hierarchy import Hierarchy
-from shoal.measures.generalisation import closeness_utility, ncp, total_il
-from shoal.measures.loss import size_measures
+from shoal.evaluate.generalisation_penalties import closeness_utility, ncp, total_il
+from shoal.flow.encoding import fit_codec
+from shoal.flow.recode_columns import recode_column
 from shoal.recoding import group_ranges, range_texts
-from shoal.recoding.columns import recode_column
+from shoal.recoding.equal_records import keep_together
 from shoal.recoding.generalisation import generalise_by_hierarchy, generalise_to_sets
-from shoal.recoding.together import keep_together
-from shoal.schema import Column, Kind, Recode, Role
+from shoal.recoding.loss import size_measures
+from shoal.schema.columns import Column, Kind, Recode, Role
 from shoal.tables import Table
 
 from naive import utility as naive

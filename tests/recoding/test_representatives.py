@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.grouping import Grouping
+from shoal.core.grouping import Grouping
 from shoal.recoding import group_means, group_medians, group_medoids, group_modes, group_ranges, round_keeping_sum
 
 from naive import recoding as naive

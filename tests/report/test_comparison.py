@@ -11,8 +11,8 @@ import pytest
 
 import shoal
 from pages import checked, words
+from shoal.api.compare import Combination, Comparison
 from shoal.cli import main
-from shoal.comparing import Combination, Comparison
 from shoal.errors import ParameterError
 from shoal.report.comparison import comparison_picture
 

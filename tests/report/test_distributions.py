@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.report.axes import date_axis, number_axis, round_step
-from shoal.report.distributions import category_distribution, joined, number_distribution
+from shoal.report.histograms import category_distribution, joined, number_distribution
 
 FINITE = st.floats(-1e12, 1e12, allow_nan=False)
 

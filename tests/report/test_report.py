@@ -12,8 +12,8 @@ import pytest
 import shoal
 from pages import HTML, SVG, checked, words
 from shoal.errors import ParameterError
-from shoal.measures.pairing import pair_columns
-from shoal.report import render_report
+from shoal.evaluate.paired_columns import pair_columns
+from shoal.report.page import render_report
 from shoal.report.palette import DARK, LIGHT, SERIES, contrast, shades
 from shoal.tables import Table
 

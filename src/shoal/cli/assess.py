@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli import options as shared
+from shoal.cli import flags as shared
 
 Nominal = Annotated[
     list[str] | None, typer.Option(metavar="NAMES", help="Confidential columns that are equal or not, without order.")
@@ -51,8 +51,8 @@ def assess_command(
     Example: shoal assess safe.csv --quasi age,region --confidential diagnosis
     """
     shared.use_threads(threads)
-    from shoal.assessing import assess
-    from shoal.cli.drawing import drawn_progress
+    from shoal.api.checks import assess
+    from shoal.cli.terminal import drawn_progress
 
     with drawn_progress(quiet=quiet or as_json) as progress:
         found = assess(
@@ -89,7 +89,7 @@ def column_options(nominal: list[str] | None, ordinal: list[str] | None, hierarc
 
 
 def _draw(found: Any) -> None:
-    from shoal.cli.drawing import console, draw_rows
+    from shoal.cli.terminal import console, draw_rows
 
     heads = ["measure", "all", *found.columns, "meaning"] if len(found.columns) > 1 else ["measure", "", "meaning"]
     rows = [row if len(found.columns) > 1 else (row[0], row[1], row[-1]) for row in found.rows()]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import options as shared
+from shoal.cli import flags as shared
 from shoal.cli.schema import read_schema_file
 from shoal.errors import ParameterError
 
@@ -48,8 +48,8 @@ def compare_command(
     Example: shoal compare people.csv -k 3,5,10 --methods mdav,ona-star --quasi age,income --html compared.html
     """
     shared.use_threads(threads)
-    from shoal.cli.drawing import console, draw_rows, drawn_progress
-    from shoal.comparing import HEADINGS, check_comparison_targets, compare
+    from shoal.api.compare import HEADINGS, check_comparison_targets, compare
+    from shoal.cli.terminal import console, draw_rows, drawn_progress
 
     wanted = ((csv, ".csv"), (svg, ".svg"), (png, ".png"), (html, ".html"))
     targets = [_place(path, ending) for path, ending in wanted if path]

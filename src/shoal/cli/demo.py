@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import options as shared
+from shoal.cli import flags as shared
 
 _SHOWN = 5
 
@@ -24,8 +24,8 @@ def demo_command(
 ) -> None:
     """Generate a patient table, protect it, show rows before and after, and write table, manifest and report."""
     shared.use_threads(threads)
-    from shoal.api import protect
-    from shoal.cli.drawing import console, draw_release, draw_rows, drawn_progress
+    from shoal.api.protect import protect
+    from shoal.cli.terminal import console, draw_release, draw_rows, drawn_progress
     from shoal.datasets import EDUCATION_ORDER, patients
     from shoal.errors import FileProblem
     from shoal.tables import Table, write_table

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli import options as shared
+from shoal.cli import flags as shared
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
-    from shoal.privacy.dp.release import PrivateRelease
+    from shoal.dp.private_release import PrivateRelease
 
 
 def dp_command(
@@ -76,9 +76,9 @@ def dp_command(
     Example: shoal dp people.csv --epsilon 1 -k 20 --bounds age=0..120,income=0..200000 -o private.csv
     """
     shared.use_threads(threads)
-    from shoal.cli.drawing import drawn_progress
-    from shoal.privacy.dp.release import release
-    from shoal.release import check_targets
+    from shoal.api.release import check_targets
+    from shoal.cli.terminal import drawn_progress
+    from shoal.dp.private_release import release
 
     manifest = check_targets(output, manifest, None, inputs=(file,))
     options: dict[str, Any] = {
@@ -119,7 +119,7 @@ def _draw(made: PrivateRelease, paths: list[Path]) -> None:
     """Print the promise and the account."""
     from rich.markup import escape
 
-    from shoal.cli.drawing import console, draw_rows
+    from shoal.cli.terminal import console, draw_rows
 
     out = console()
     name = made.manifest["mechanism"]["name"]

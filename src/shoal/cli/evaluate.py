@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import options as shared
+from shoal.cli import flags as shared
 from shoal.errors import ParameterError
 
 
@@ -36,9 +36,9 @@ def evaluate_command(
     Example: shoal evaluate people.csv safe.csv --quasi age,income,region --confidential diagnosis
     """
     shared.use_threads(threads)
-    from shoal.cli.drawing import console, draw_rows, drawn_progress
-    from shoal.measures.risk import risk
-    from shoal.measures.utility import utility
+    from shoal.cli.terminal import console, draw_rows, drawn_progress
+    from shoal.evaluate.risk import risk
+    from shoal.evaluate.utility import utility
 
     names, secrets = shared.split_names(quasi), shared.split_names(confidential) or []
     if not names:

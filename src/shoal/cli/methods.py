@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli import options as shared
+from shoal.cli import flags as shared
 
 
 def methods_command(
@@ -15,7 +15,7 @@ def methods_command(
     as_json: shared.Json = False,
 ) -> None:
     """List the grouping methods, or show one of them with its options."""
-    from shoal.cli.drawing import console, draw_rows
+    from shoal.cli.terminal import console, draw_rows
     from shoal.methods.registry import all_methods, get_method
 
     chosen = [get_method(name)] if name else list(all_methods().values())

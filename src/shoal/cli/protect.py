@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli import options as shared
+from shoal.cli import flags as shared
 from shoal.cli.schema import read_schema_file
 from shoal.errors import ParameterError
 
@@ -90,10 +90,10 @@ def protect_command(
     Example: shoal protect people.csv -k 5 --quasi age,income,region --confidential diagnosis --drop name -o safe.csv
     """
     shared.use_threads(threads)
-    from shoal.api import protect
-    from shoal.cli.drawing import draw_release, drawn_progress
+    from shoal.api.protect import protect
+    from shoal.api.release import check_targets
+    from shoal.cli.terminal import draw_release, drawn_progress
     from shoal.methods.registry import get_method
-    from shoal.release import check_targets
 
     chosen = get_method(method)
     inputs = (file,) if schema is None else (file, schema)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import options as shared
+from shoal.cli import flags as shared
 from shoal.errors import FileProblem
 
 
@@ -23,9 +23,9 @@ def schema_command(
     quiet: shared.Quiet = False,
 ) -> None:
     """Guess the role and kind of each column and write them, with reasons, as a file to correct."""
-    from shoal.cli.drawing import console, draw_rows
-    from shoal.schema_inference import infer_schema
-    from shoal.schema_toml import format_schema
+    from shoal.cli.terminal import console, draw_rows
+    from shoal.schema.inference import infer_schema
+    from shoal.schema.toml import format_schema
     from shoal.tables import check_output, read_table, write_files
     from shoal.tables.files import write_text
 

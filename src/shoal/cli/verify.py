@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli import assess as checks
-from shoal.cli import options as shared
+from shoal.cli import flags as shared
 
 
 def verify_command(
@@ -43,11 +43,11 @@ def verify_command(
     Example: shoal verify safe.csv -k 5 --quasi age,region --confidential diagnosis --l 3 --t 0.2
     """
     shared.use_threads(threads)
-    from shoal.assessing import assess
-    from shoal.cli.drawing import drawn_progress
+    from shoal.api.checks import assess
+    from shoal.cli.terminal import drawn_progress
     from shoal.errors import SchemaError
     from shoal.methods.registry import check_k
-    from shoal.privacy.requirements import Requirements
+    from shoal.schema.requirements import Requirements
 
     check_k(k, k)
     limits = Requirements(l, l_kind or "distinct", c, p, alpha, t, beta, delta)
@@ -94,7 +94,7 @@ def _result(found: Any, k: int, reached: dict[str, Any], *, holds: bool) -> dict
 
 
 def _draw(found: Any, k: int, reached: dict[str, Any]) -> None:
-    from shoal.cli.drawing import console
+    from shoal.cli.terminal import console
 
     out = console()
     below = found.records_below(k)

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError, suggestion
+from shoal.methods.effort import Effort, Plan, calibrate, check_memory, plan, seconds_of
 from shoal.methods.optimal.set_partition import SMALL
 from shoal.methods.partition.schedule import Schedule
-from shoal.methods.planning import Effort, Plan, calibrate, check_memory, plan, seconds_of
 from shoal.methods.registry import Method, get_method, method
-from shoal.progress import SILENT, Progress
 
 READY_AT_ONCE = 1_000  # records; above, mona-plus loses less
 LEAST = 5.0  # seconds below which a search is not begun

@@ -18,8 +18,8 @@ from typing import Any, Literal, TypeVar, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError, suggestion
-from shoal.progress import SILENT, Progress
 
 F = TypeVar("F", bound=Callable[..., NDArray[np.int64]])
 DataKind = Literal["points", "values", "codes"]

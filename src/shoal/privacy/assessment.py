@@ -20,8 +20,8 @@ from shoal.privacy.ground_distances import GroundDistance
 from shoal.privacy.l_diversity import distinct_l, entropy_l, recursive_c
 from shoal.privacy.m_t_closeness import m_t_closeness
 from shoal.privacy.p_sensitivity import p_of
-from shoal.privacy.requirements import Requirements
 from shoal.privacy.t_closeness import closeness
+from shoal.schema.requirements import Requirements
 
 _MEANINGS = {
     "alpha": "the largest share that one value has in a class",
@@ -221,7 +221,7 @@ class Assessment:
         }
 
     def __str__(self) -> str:
-        from shoal.measures.printing import plain_table
+        from shoal.core.text import plain_table
 
         heads = ["measure", "all", *self.columns, "meaning"]
         return plain_table(heads, self.rows())

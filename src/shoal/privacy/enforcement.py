@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.privacy.counts import Floats, Integers
-from shoal.privacy.exchange import KEPT, NO_WAY, LimitTable, exchange, violations
-from shoal.privacy.splitting import split_groups
-from shoal.progress import SILENT, Progress
+from shoal.privacy.requirement_exchange import KEPT, NO_WAY, LimitTable, exchange, violations
+from shoal.privacy.requirement_splitting import split_groups
 
 _AROUND = 6
 _DIMENSIONS = 8

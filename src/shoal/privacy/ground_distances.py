@@ -17,7 +17,7 @@ import numpy as np
 from shoal.privacy.counts import Floats, Integers
 
 if TYPE_CHECKING:
-    from shoal.hierarchy import Hierarchy
+    from shoal.core.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def hierarchical_distance(tree: Hierarchy, leaves: Integers) -> GroundDistance:
 
     Examples
     --------
-    >>> from shoal.hierarchy import Hierarchy
+    >>> from shoal.core.hierarchy import Hierarchy
     >>> tree = Hierarchy([("flu", "lung"), ("asthma", "lung"), ("ulcer", "stomach")])
     >>> [level.weight[level.node].tolist() for level in hierarchical_distance(tree, np.arange(3)).levels]
     [[0.25, 0.25, 0.25], [0.25, 0.25, 0.25]]

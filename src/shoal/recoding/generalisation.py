@@ -14,9 +14,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.encoding import Codec
-from shoal.grouping import Grouping
-from shoal.hierarchy import Hierarchy, text_of
+from shoal.core.grouping import Grouping
+from shoal.core.hierarchy import Hierarchy, text_of
+from shoal.flow.encoding import Codec
 from shoal.recoding.sets import group_sets, set_texts
 
 Floats = NDArray[np.float64]

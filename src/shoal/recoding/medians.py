@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.grouping import Grouping
+from shoal.core.grouping import Grouping
 
 
 def group_medians(

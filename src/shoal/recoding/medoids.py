@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.grouping import Grouping
+from shoal.core.grouping import Grouping
 from shoal.recoding.means import group_means
 
 

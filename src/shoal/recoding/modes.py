@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.grouping import Grouping
-from shoal.methods.kernels.compiled import compiled
+from shoal.core.compiled import compiled
+from shoal.core.grouping import Grouping
 
 FEW = 5_000
 

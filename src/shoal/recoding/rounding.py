@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels.compiled import compiled
+from shoal.core.compiled import compiled
 
 FEW = 5_000
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.grouping import Grouping
+from shoal.core.grouping import Grouping
 
 
 def group_sets(codes: NDArray[np.int64], grouping: Grouping) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

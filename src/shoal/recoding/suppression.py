@@ -11,8 +11,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.grouping import Grouping
-from shoal.recoding.ranges import group_ranges
+from shoal.core.grouping import Grouping
+from shoal.recoding.range_texts import group_ranges
 
 
 def group_agreement(values: NDArray[np.float64], grouping: Grouping) -> NDArray[np.bool_]:

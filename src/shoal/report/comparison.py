@@ -18,7 +18,7 @@ from shoal.report.axes import number_text, round_step
 from shoal.report.palette import DARK, LIGHT, SERIES
 
 if TYPE_CHECKING:
-    from shoal.comparing import Combination, Comparison
+    from shoal.api.compare import Combination, Comparison
 
 _WIDTH = 640.0
 _LEFT, _TOP, _RIGHT, _BOTTOM = 66.0, 16.0, 624.0, 346.0
@@ -39,7 +39,7 @@ def comparison_picture(comparison: Comparison, *, alone: bool = True) -> Markup:
 
     Examples
     --------
-    >>> from shoal.comparing import Combination, Comparison
+    >>> from shoal.api.compare import Combination, Comparison
     >>> one = Combination("mdav", 5, loss=0.1, linkage=0.2, linkage_low=0.1, linkage_high=0.3)
     >>> str(comparison_picture(Comparison((one,), 100))).count("<circle")
     2
@@ -80,8 +80,8 @@ def comparison_picture(comparison: Comparison, *, alone: bool = True) -> Markup:
 
 def comparison_page(comparison: Comparison) -> str:
     """Return picture and table as one self-contained web page."""
-    from shoal.comparing import HEADINGS
-    from shoal.report import render_page
+    from shoal.api.compare import HEADINGS
+    from shoal.report.page import render_page
 
     return render_page(
         "comparison.html.jinja",

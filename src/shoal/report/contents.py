@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from shoal.measures.attacks import Attack
+from shoal.evaluate.attacks import Attack
 from shoal.methods.registry import get_method
-from shoal.report.distributions import fewest_records
+from shoal.report.column_distributions import Spread
 from shoal.report.evidence import Evidence, measured
+from shoal.report.findings import HEAVY_LOSS, points_for_users, points_to_decide, points_to_know
+from shoal.report.histograms import fewest_records
 from shoal.report.pictures import bar, group_sizes, heat_map, histogram, two_bars
-from shoal.report.points import HEAVY_LOSS, points_for_users, points_to_decide, points_to_know
 from shoal.report.relations import Relations
-from shoal.report.spread import Spread
-from shoal.schema import Recode, Role
+from shoal.schema.columns import Recode, Role
 
 if TYPE_CHECKING:
-    from shoal.release import Release
+    from shoal.api.release import Release
 
 _REPLACED = {
     Recode.MEAN: "the mean of the group",

@@ -15,26 +15,26 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.measures.attacks import Attack, sampled_rows
-from shoal.measures.attributes import attribute_disclosure
-from shoal.measures.class_risk import ClassRisk, class_risk, population_sizes
-from shoal.measures.intervals import interval_disclosure
-from shoal.measures.linkage import distance_linkage, one_to_one_linkage
-from shoal.measures.matching import Matcher
-from shoal.measures.pairing import PairedColumn, pair_columns
+from shoal.evaluate.attacks import Attack, sampled_rows
+from shoal.evaluate.attribute_disclosure import attribute_disclosure
+from shoal.evaluate.class_risk import ClassRisk, class_risk, population_sizes
+from shoal.evaluate.interval_disclosure import interval_disclosure
+from shoal.evaluate.linkage import distance_linkage, one_to_one_linkage
+from shoal.evaluate.linkage_search import Matcher
+from shoal.evaluate.paired_columns import PairedColumn, pair_columns
 from shoal.privacy.assessment import ColumnAssessment, assess_column
+from shoal.privacy.confidential import read_values
 from shoal.privacy.counts import count_values
+from shoal.privacy.equivalence_classes import Holes
 from shoal.privacy.k_anonymity import class_labels
 from shoal.privacy.l_diversity import distinct_l
-from shoal.privacy.matching import Holes
-from shoal.privacy.values import read_values
+from shoal.report.column_distributions import Spread, spreads
 from shoal.report.relations import MOST, Relations, association, correlation
-from shoal.report.spread import Spread, spreads
-from shoal.schema import Kind, Role
+from shoal.schema.columns import Kind, Role
 from shoal.tables import Table
 
 if TYPE_CHECKING:
-    from shoal.release import Release
+    from shoal.api.release import Release
 
 LINKED = 2_000
 """How many persons the linkage attack tries."""

@@ -12,7 +12,7 @@ from math import ceil
 from markupsafe import Markup, escape
 
 from shoal.report.axes import round_step
-from shoal.report.distributions import Distribution
+from shoal.report.histograms import Distribution
 from shoal.report.palette import STEPS, shade_name
 from shoal.report.relations import Floats
 

@@ -14,8 +14,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.measures.distributions import cells
-from shoal.measures.pairing import PairedColumn
+from shoal.evaluate.distribution_distances import cells
+from shoal.evaluate.paired_columns import PairedColumn
 
 Floats = NDArray[np.float64]
 MOST = 10

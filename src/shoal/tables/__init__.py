@@ -7,9 +7,9 @@ imported by the first call that needs them.
 """
 
 from shoal.tables.atomic import check_output, write_files
+from shoal.tables.column_labels import Labels
 from shoal.tables.dialect import Dialect
 from shoal.tables.files import read_head, read_table, write_table
-from shoal.tables.labels import Labels
 from shoal.tables.table import Table
 
 __all__ = [

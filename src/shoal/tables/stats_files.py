@@ -1,7 +1,7 @@
 """SPSS, Stata and SAS files through pyreadstat, with labels, formats and declared missing values kept.
 
 Whole numbers of SPSS, which it stores as floating point with a format of no decimals, become whole numbers. Declared
-missing values are missing in the table and get their codes back when written (see :mod:`shoal.tables.labels`). After
+missing values are missing in the table and get their codes back when written (:mod:`shoal.tables.column_labels`). After
 writing, the file is opened once more and its records are counted, because not every full disk is reported.
 """
 
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DataError, FileProblem, MissingExtra, SchemaError
+from shoal.tables.column_labels import Labels
 from shoal.tables.converting import is_text, to_polars
 from shoal.tables.csv_writer import check_writable
 from shoal.tables.formats import format_of
-from shoal.tables.labels import Labels
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, SchemaError, UnknownColumn
+from shoal.tables.column_labels import Labels
 from shoal.tables.dialect import Dialect
-from shoal.tables.labels import Labels
 
 if TYPE_CHECKING:
     import narwhals as nw

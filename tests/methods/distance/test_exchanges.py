@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from published import thaeter
-from shoal.grouping import Grouping, canonical_labels
+from shoal.core.grouping import Grouping, canonical_labels
 from shoal.methods.distance.ona import random_start
 from shoal.methods.distance.ona_star import ona_star
 from shoal.methods.distance.ona_star_plus import ona_star_plus
-from shoal.methods.kernels.groups import total_cost
-from shoal.methods.refine import refine
+from shoal.methods.kernels.centroids import total_cost
+from shoal.methods.refinement.ona_star_moves import refine
 
 from naive import distance_moves
 from naive.partition import can_swap

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.grouping import Grouping, canonical_labels
+from shoal.core.grouping import Grouping, canonical_labels
+from shoal.core.progress import SILENT
 from shoal.methods.distance import mdav as mdav_module
 from shoal.methods.distance.mdav import mdav
-from shoal.progress import SILENT
 
 from naive import distance as naive
 from naive.distance_float32 import mdav_in_single_precision

@@ -7,8 +7,8 @@ from shoal.methods.distance.mdav import mdav
 from shoal.methods.distance.mdav_plus import mdav_plus
 from shoal.methods.distance.mdav_star import mdav_star
 from shoal.methods.distance.ona_star import ona_star
-from shoal.methods.kernels import plain
-from shoal.methods.refine import refine
+from shoal.methods.kernels import small_mdav as plain
+from shoal.methods.refinement.ona_star_moves import refine
 
 from strategies import points_and_k
 

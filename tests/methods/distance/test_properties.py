@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from shoal.core.grouping import Grouping, canonical_labels
 from shoal.errors import GroupTooSmall, ParameterError
-from shoal.grouping import Grouping, canonical_labels
 from shoal.methods.auto import auto, choose
 from shoal.methods.distance.lloyd import k_means
 from shoal.methods.distance.mdav_plus import mdav_plus
@@ -16,8 +16,8 @@ from shoal.methods.distance.mdav_star import mdav_star, mdav_star_gamma
 from shoal.methods.distance.ona import ona, random_start
 from shoal.methods.distance.ona_star import ona_star
 from shoal.methods.distance.v_mdav import v_mdav
-from shoal.methods.kernels.groups import total_cost
-from shoal.methods.refine import refine, split_large
+from shoal.methods.kernels.centroids import total_cost
+from shoal.methods.refinement.ona_star_moves import refine, split_large
 
 from naive import distance as naive
 from naive import distance_moves

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.shades import SHORT, cloud_of, shades_of
-from shoal.methods.kernels.tree import no_stack, plant, remove, search
+from shoal.core.compiled import compiled
+from shoal.methods.kernels.box_tree import no_stack, plant, remove, search
+from shoal.methods.kernels.projected_points import SHORT, cloud_of, shades_of
 
 from naive import distance as naive
 from strategies import points_and_k

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.grouping import canonical_labels
+from shoal.core.grouping import canonical_labels
+from shoal.core.progress import SILENT
 from shoal.methods.distance.density import density
 from shoal.methods.distance.lloyd import k_means, merge
 from shoal.methods.distance.max_distance import max_distance
@@ -15,12 +16,11 @@ from shoal.methods.distance.mdav_star import mdav_star, mdav_star_gamma
 from shoal.methods.distance.ona import local_search, random_start
 from shoal.methods.distance.ona_star import ona_star
 from shoal.methods.distance.rank_sum import rank_sum
-from shoal.methods.distance.reference_points import tfrp
 from shoal.methods.distance.spanning_tree import spanning_tree
+from shoal.methods.distance.tfrp import tfrp
 from shoal.methods.distance.v_mdav import v_mdav
-from shoal.methods.kernels.assign import draw_centres
-from shoal.methods.refine import refine
-from shoal.progress import SILENT
+from shoal.methods.kernels.k_means_kernels import draw_centres
+from shoal.methods.refinement.ona_star_moves import refine
 
 from naive import distance as naive
 from naive import distance_moves, distance_others

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.errors import ParameterError
-from shoal.methods.nominal.codes import collapse, problem_rows
-from shoal.methods.nominal.control_tables import (
+from shoal.core.frequency_tables import (
     chosen_tables,
     control_tables,
     full_rows,
@@ -16,6 +14,8 @@ from shoal.methods.nominal.control_tables import (
     rows_of_vector,
     tables_up_to,
 )
+from shoal.core.row_classes import collapse, problem_rows
+from shoal.errors import ParameterError
 
 from naive import nominal_tables as naive
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.errors import DataError, ParameterError
-from shoal.grouping import Grouping
-from shoal.methods.nominal.annealing import annealed
-from shoal.methods.nominal.blocks import cut_into_blocks
-from shoal.methods.nominal.codes import (
+from shoal.core.frequency_tables import full_rows
+from shoal.core.grouping import Grouping
+from shoal.core.progress import Progress
+from shoal.core.row_classes import (
     cluster_weights,
     clustering_weight,
     collapse,
@@ -22,16 +21,17 @@ from shoal.methods.nominal.codes import (
     problem_rows,
     weight_step,
 )
-from shoal.methods.nominal.control_tables import full_rows
-from shoal.methods.nominal.exchange import exchange
+from shoal.errors import DataError, ParameterError
+from shoal.methods.nominal.category_blocks import cut_into_blocks
+from shoal.methods.nominal.column_generation import column_generation, heuristic_master
+from shoal.methods.nominal.distinct_rows import Problem, nearest_duals, start_columns
+from shoal.methods.nominal.hamming_annealing import annealed
+from shoal.methods.nominal.hamming_exchange import exchange
+from shoal.methods.nominal.hamming_pricing import NominalPricer, column_weights
 from shoal.methods.nominal.nominal import nominal
-from shoal.methods.nominal.partition import column_generation, heuristic_master
-from shoal.methods.nominal.pricing import NominalPricer, column_weights
-from shoal.methods.nominal.problem import Problem, nearest_duals, start_columns
-from shoal.methods.optimal.column_generation import Partitioning
-from shoal.methods.optimal.cuts import violated_cuts
-from shoal.methods.optimal.master import Clock, Master, solve_integer
-from shoal.progress import Progress
+from shoal.methods.programs.rank1_cuts import violated_cuts
+from shoal.methods.programs.restricted_master import Clock, Master, solve_integer
+from shoal.methods.programs.set_partitioning import Partitioning
 
 from naive import nominal_partition as naive
 
@@ -341,7 +341,7 @@ def test_rounds_of_blocks_never_raise_the_weight_and_come_close_to_the_optimum(r
 
 
 def test_threads_do_not_change_the_groups(rng):
-    from shoal.threads import set_threads
+    from shoal.core.threads import set_threads
 
     codes = rng.integers(0, [2, 4, 4, 3], size=(150, 4)).astype(np.int32)
     try:

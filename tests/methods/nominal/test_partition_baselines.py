@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.core.frequency_tables import full_rows
+from shoal.core.grouping import Grouping, canonical_labels
+from shoal.core.row_classes import clustering_weight, hamming
 from shoal.errors import DataError, ParameterError
-from shoal.grouping import Grouping, canonical_labels
-from shoal.methods.nominal.baselines import k_member, nominal_mdav, nominal_v_mdav
 from shoal.methods.nominal.c_modes import c_modes
-from shoal.methods.nominal.codes import clustering_weight, hamming
-from shoal.methods.nominal.control_tables import full_rows
-from shoal.methods.nominal.problem import Problem
+from shoal.methods.nominal.castro_rounding import castro_rounding, round_columns, round_edges
+from shoal.methods.nominal.distinct_rows import Problem
+from shoal.methods.nominal.nominal_mdav import k_member, nominal_mdav, nominal_v_mdav
 from shoal.methods.nominal.random_groups import random_groups
-from shoal.methods.nominal.rounding import castro_rounding, round_columns, round_edges
 
 from naive import nominal_baselines as baselines
 from naive import nominal_partition as naive

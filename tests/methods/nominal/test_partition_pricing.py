@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.methods.nominal.codes import collapse, hamming
+from shoal.core.row_classes import collapse, hamming
+from shoal.methods.nominal.hamming_pricing import column_weights, enumerated_cluster, greedy_clusters
+from shoal.methods.nominal.hamming_pricing_search import ALL, BEST, BEST_OF_EACH_ROOT, search_clusters
 from shoal.methods.nominal.integer_construction import PUBLISHED, construct
-from shoal.methods.nominal.pricing import column_weights, enumerated_cluster, greedy_clusters
-from shoal.methods.nominal.pricing_search import ALL, BEST, BEST_OF_EACH_ROOT, search_clusters
-from shoal.methods.optimal.master import Cuts, Duals, no_cuts
+from shoal.methods.programs.restricted_master import Cuts, Duals, no_cuts
 
 from naive import nominal_partition as naive
 

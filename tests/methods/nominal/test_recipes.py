@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.application import app
+from shoal.core.frequency_errors import frequency_errors
 from shoal.datasets import category_codes, nominal_problems
 from shoal.errors import DataError, ParameterError
-from shoal.measures.frequency_tables import frequency_errors
 from shoal.methods.registry import all_methods, get_method
 
 OWN = [f"own-{f}{i}{a}" for f in "eh" for i in "eh" for a in "egc"]

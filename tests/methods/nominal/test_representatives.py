@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import ParameterError
-from shoal.methods.nominal.cliques import clique_choice, edge_weights
-from shoal.methods.nominal.representatives import greedy, search, selection, table_representatives
-from shoal.methods.nominal.representatives_exact import exact_choice
+from shoal.methods.nominal.clique_choice import clique_choice, edge_weights
+from shoal.methods.nominal.table_representatives import greedy, search, selection, table_representatives
+from shoal.methods.nominal.table_representatives_exact import exact_choice
 
 from naive import nominal_tables as naive
 

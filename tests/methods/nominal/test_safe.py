@@ -5,16 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.core.frequency_tables import control_tables, full_rows
+from shoal.core.row_classes import Collapsed, hamming
 from shoal.datasets import matching_instance, nominal_problems
 from shoal.errors import ParameterError
-from shoal.methods.kernels.safe import safe_pass
-from shoal.methods.nominal.codes import Collapsed, hamming
-from shoal.methods.nominal.control_tables import control_tables, full_rows
-from shoal.methods.nominal.largest_error import largest_error_vector
+from shoal.methods.kernels.safe_windows import safe_pass
+from shoal.methods.nominal.chi_square_program import chi_square_vector
+from shoal.methods.nominal.frequency_vectors import Vector, frequency_vector, search_vector, settle, standing_records
+from shoal.methods.nominal.largest_error_program import largest_error_vector
 from shoal.methods.nominal.safe import extra_error, safe, safe_vector
-from shoal.methods.nominal.safe_exact import msafe_ex, searched_vector
-from shoal.methods.nominal.vector_programs import chi_square_vector
-from shoal.methods.nominal.vectors import Vector, frequency_vector, search_vector, settle, standing_records
+from shoal.methods.nominal.safe_ex import msafe_ex, searched_vector
 
 from naive import nominal_tables as naive
 

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.core.frequency_errors import frequency_errors
+from shoal.core.frequency_tables import full_rows
+from shoal.core.row_classes import clustering_weight, collapse, hamming, problem_rows
 from shoal.datasets import nominal_problems
-from shoal.measures.frequency_tables import frequency_errors
-from shoal.methods.nominal.cliques import clique_choice, edge_weights
-from shoal.methods.nominal.codes import clustering_weight, collapse, hamming, problem_rows
-from shoal.methods.nominal.control_tables import full_rows
-from shoal.methods.nominal.largest_error import largest_error_vector
-from shoal.methods.nominal.partition import column_generation, heuristic_master
-from shoal.methods.nominal.pricing_search import search_clusters
-from shoal.methods.nominal.problem import Problem
-from shoal.methods.nominal.representatives import selection, table_representatives
+from shoal.methods.nominal.chi_square_program import chi_square_vector
+from shoal.methods.nominal.clique_choice import clique_choice, edge_weights
+from shoal.methods.nominal.column_generation import column_generation, heuristic_master
+from shoal.methods.nominal.distinct_rows import Problem
+from shoal.methods.nominal.frequency_vectors import frequency_vector, settle
+from shoal.methods.nominal.hamming_pricing_search import search_clusters
+from shoal.methods.nominal.largest_error_program import largest_error_vector
 from shoal.methods.nominal.safe import extra_error
-from shoal.methods.nominal.vector_programs import chi_square_vector
-from shoal.methods.nominal.vectors import frequency_vector, settle
-from shoal.methods.optimal.master import Clock
+from shoal.methods.nominal.table_representatives import selection, table_representatives
+from shoal.methods.programs.restricted_master import Clock
 from shoal.methods.registry import get_method
 
 from naive import nominal_partition as naive

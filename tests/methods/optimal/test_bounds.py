@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from shoal.methods.optimal import block_bound as blocks
-from shoal.methods.optimal.annealing import cells_of_groups, group_costs
 from shoal.methods.optimal.block_bound import block_bound
-from shoal.methods.optimal.instant_bound import instant_bound, instant_worth
-from shoal.methods.optimal.master import Clock, Master
-from shoal.methods.optimal.pricing import column_costs
-from shoal.methods.optimal.separation import violated
+from shoal.methods.optimal.neighbour_bound import instant_bound, instant_worth
 from shoal.methods.optimal.set_partition import set_partition
-from shoal.methods.refine import in_order, split_large
+from shoal.methods.optimal.sse_annealing import cells_of_groups, group_costs
+from shoal.methods.optimal.sse_pricing import column_costs
+from shoal.methods.programs.grouping_cuts import violated
+from shoal.methods.programs.restricted_master import Clock, Master
+from shoal.methods.refinement.ona_star_moves import in_order, split_large
 from shoal.methods.registry import get_method
 
 from naive.optimal import small_instance, small_optimum

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from shoal.core.grouping import Grouping
 from shoal.errors import ParameterError
-from shoal.grouping import Grouping
 from shoal.methods.optimal.brute_force import LIMIT, brute_force
 from shoal.methods.registry import get_method
 from shoal.methods.univariate.optimal_1d import optimal_1d

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from shoal.core.threads import set_threads
 from shoal.errors import DataError, ParameterError
 from shoal.methods.distance.ona_star import ona_star
-from shoal.methods.optimal import instant_bound as module
-from shoal.methods.optimal.instant_bound import instant_bound
-from shoal.threads import set_threads
+from shoal.methods.optimal import neighbour_bound as module
+from shoal.methods.optimal.neighbour_bound import instant_bound
 
 from naive import optimal as naive
 from strategies import points_and_k

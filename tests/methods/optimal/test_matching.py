@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.core.grouping import Grouping, canonical_labels
 from shoal.errors import MissingExtra, ParameterError
-from shoal.grouping import Grouping, canonical_labels
 from shoal.methods.optimal import matching as module
 from shoal.methods.optimal.brute_force import brute_force
 from shoal.methods.optimal.matching import matching

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from shoal.core.progress import Progress
+from shoal.core.threads import set_threads
 from shoal.errors import ParameterError
-from shoal.methods.optimal.annealing import anneal, group_costs
-from shoal.methods.optimal.column_bound import Relaxation
-from shoal.methods.optimal.master import Clock, Cuts, Duals, no_cuts
-from shoal.methods.optimal.pricing import Pricer, column_costs
+from shoal.methods.optimal.linear_bound import Relaxation
 from shoal.methods.optimal.set_partition import set_partition
+from shoal.methods.optimal.sse_annealing import anneal, group_costs
+from shoal.methods.optimal.sse_pricing import Pricer, column_costs
+from shoal.methods.programs.restricted_master import Clock, Cuts, Duals, no_cuts
 from shoal.methods.registry import get_method
-from shoal.progress import Progress
-from shoal.threads import set_threads
 
 from naive.optimal import small_instance, small_optimum
 from strategies import points_and_k
@@ -167,7 +167,7 @@ def test_annealing_never_loses_and_keeps_sizes(problem):
 
 
 def test_cells_of_a_large_table_hold_whole_groups(monkeypatch, rng):
-    monkeypatch.setattr("shoal.methods.optimal.annealing.CELL", 60)
+    monkeypatch.setattr("shoal.methods.optimal.sse_annealing.CELL", 60)
     points = rng.normal(size=(500, 3))
     labels = np.unique(get_method("mdav").run(points, 4), return_inverse=True)[1]
     better = anneal(points, labels, 4, effort=30.0)

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from shoal.core.grouping import Grouping, canonical_labels
+from shoal.core.threads import set_threads
 from shoal.errors import ParameterError
-from shoal.grouping import Grouping, canonical_labels
 from shoal.methods.distance.ona_star import ona_star
 from shoal.methods.partition.mona import mona, mona_2d
 from shoal.methods.partition.mondrian import mondrian_v, mondrian_v2d
-from shoal.threads import set_threads
 
 from naive import partition as naive
 from strategies import points_and_k

@@ -3,16 +3,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.core.grouping import Grouping, canonical_labels
+from shoal.core.threads import set_threads
 from shoal.errors import GroupTooSmall, ParameterError
-from shoal.grouping import Grouping, canonical_labels
 from shoal.methods.distance.ona_star import ona_star
-from shoal.methods.kernels.groups import total_cost
+from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.partition.mona import mona
 from shoal.methods.partition.mona_plus import mona_plus
 from shoal.methods.partition.mondrian import mondrian_v
-from shoal.methods.partition.repair import repair, swap
-from shoal.methods.refine import in_order
-from shoal.threads import set_threads
+from shoal.methods.refinement.block_refinement import repair, swap
+from shoal.methods.refinement.ona_star_moves import in_order
 
 from naive import partition as naive
 from strategies import points_and_k

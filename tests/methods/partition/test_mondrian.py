@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.core.grouping import Grouping, canonical_labels
+from shoal.core.threads import set_threads
 from shoal.errors import ParameterError
-from shoal.grouping import Grouping, canonical_labels
-from shoal.methods.partition import blocks as module
-from shoal.methods.partition.blocks import Cutting, cut_into_blocks
+from shoal.methods.partition import cut_blocks as module
+from shoal.methods.partition.cut_blocks import Cutting, cut_into_blocks
 from shoal.methods.partition.mondrian import mondrian, mondrian_v, mondrian_v2d
-from shoal.threads import set_threads
 
 from naive import partition as naive
 from strategies import points_and_k

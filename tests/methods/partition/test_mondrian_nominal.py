@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.core.grouping import Grouping, canonical_labels
 from shoal.errors import ParameterError
-from shoal.grouping import Grouping, canonical_labels
 from shoal.methods.partition.mondrian_nominal import mondrian_nominal
 
 from naive import partition as naive

@@ -3,16 +3,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.core.grouping import Grouping, canonical_labels
 from shoal.errors import ParameterError
-from shoal.grouping import Grouping, canonical_labels
 from shoal.methods.distance.mdav import mdav
 from shoal.methods.distance.mdav_plus import mdav_plus
-from shoal.methods.kernels.groups import total_cost
-from shoal.methods.partition import spectrum as module
-from shoal.methods.partition.pca import pca_mdav
-from shoal.methods.partition.proximal import distal_records, macrocell_errors, macrocells, pca_proximal, prepartition
+from shoal.methods.kernels.centroids import total_cost
+from shoal.methods.partition import principal_components as module
+from shoal.methods.partition.pca_mdav import pca_mdav
+from shoal.methods.partition.pca_proximal import (
+    distal_records,
+    macrocell_errors,
+    macrocells,
+    pca_proximal,
+    prepartition,
+)
+from shoal.methods.partition.principal_components import compress, spectrum_of
 from shoal.methods.partition.scans import choose_components, scan_components, scan_distal
-from shoal.methods.partition.spectrum import compress, spectrum_of
 
 from naive import partition as naive
 from strategies import points_and_k

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
+from shoal.core.grouping import Grouping
+from shoal.core.threads import set_threads
 from shoal.errors import ParameterError
-from shoal.grouping import Grouping
-from shoal.methods.kernels.groups import total_cost
-from shoal.methods.partition import leaves, repair, schedule
-from shoal.methods.partition.blocks import cut_into_blocks
+from shoal.methods.kernels.centroids import total_cost
+from shoal.methods.partition import leaf_grouping as leaves
+from shoal.methods.partition import schedule
+from shoal.methods.partition.cut_blocks import cut_into_blocks
 from shoal.methods.partition.mona_plus import mona_plus
 from shoal.methods.partition.schedule import Pace, Schedule
-from shoal.threads import set_threads
+from shoal.methods.refinement import block_refinement as repair
 
 
 class Clock:

@@ -8,8 +8,8 @@ import pytest
 
 from shoal.errors import ParameterError
 from shoal.methods.univariate.costs import COLUMN_COSTS, COSTS
-from shoal.methods.univariate.exact import prefix_sums
 from shoal.methods.univariate.optimal_1d import optimal_1d, representatives
+from shoal.methods.univariate.prefix_sums import prefix_sums
 from shoal.methods.univariate.searches import choose
 
 from naive import univariate as naive

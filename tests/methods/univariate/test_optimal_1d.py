@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.core.grouping import Grouping
 from shoal.errors import DataError, ParameterError
-from shoal.grouping import Grouping
 from shoal.methods.registry import get_method
-from shoal.methods.univariate.columns import numbers
+from shoal.methods.univariate.exact_values import numbers
 from shoal.methods.univariate.optimal_1d import optimal_1d, optimal_ordered
 from shoal.methods.univariate.sorting import sort_values
 
@@ -247,7 +247,7 @@ def test_importing_compiles_nothing_and_loads_no_compiler():
 def test_a_second_process_compiles_nothing(tmp_path):
     code = """
 import numpy as np
-from shoal.methods.kernels.compiled import when_compiling
+from shoal.core.compiled import when_compiling
 from shoal.methods.univariate.optimal_1d import optimal_1d
 said = []
 with when_compiling(said.append):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from shoal.core.grouping import Grouping
 from shoal.errors import ParameterError
-from shoal.grouping import Grouping
 from shoal.methods.registry import get_method
-from shoal.methods.univariate.kmeans_merged import kmeans_merged
-from shoal.methods.univariate.neighbour_forest import _cut, nearest_neighbour_forest
+from shoal.methods.univariate.k_means_merged import kmeans_merged
+from shoal.methods.univariate.nearest_neighbour_forest import _cut, nearest_neighbour_forest
 from shoal.methods.univariate.optimal_1d import optimal_1d
 from shoal.methods.univariate.projection import (
     grouped_sse,

@@ -5,11 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from shoal.core.progress import SILENT
 from shoal.methods.univariate.costs import COLUMN_COSTS, COSTS
 from shoal.methods.univariate.optimal_1d import _cuts, optimal_1d
 from shoal.methods.univariate.searches import DIRECT, SEARCHES
 from shoal.methods.univariate.uncapped import Terms
-from shoal.progress import SILENT
 
 from naive import univariate as naive
 

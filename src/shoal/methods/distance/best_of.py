@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import Progress
+from shoal.core.threads import run_in_threads
 from shoal.errors import ParameterError
-from shoal.methods.distance.gain import SharedProgress
-from shoal.methods.kernels.groups import total_cost
-from shoal.progress import Progress
-from shoal.threads import run_in_threads
+from shoal.methods.distance.repeats import SharedProgress
+from shoal.methods.kernels.centroids import total_cost
 
 Run = Callable[[np.random.Generator, Progress], tuple[NDArray[np.int64], int]]
 

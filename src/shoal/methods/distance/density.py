@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.compiled import compiled
+from shoal.core.progress import SILENT, Progress
 from shoal.methods.distance.spanning_tree import split_by_mdav
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import add, cost_of, spread
-from shoal.methods.kernels.growth import FREE, begin, join_closest
+from shoal.methods.kernels.box_tree import no_stack, plant, remove, search
+from shoal.methods.kernels.centroids import add, cost_of, spread
+from shoal.methods.kernels.group_growth import FREE, begin, join_closest
 from shoal.methods.kernels.scatter import scatter
-from shoal.methods.kernels.tree import no_stack, plant, remove, search
-from shoal.methods.refine import SMALL, in_order
+from shoal.methods.refinement.ona_star_moves import SMALL, in_order
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(

@@ -12,14 +12,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
-from shoal.methods.kernels.assign import assign, draw_centres, merge_small
-from shoal.methods.kernels.closest import index_groups
-from shoal.methods.kernels.groups import Groups, spread
-from shoal.methods.kernels.shades import cloud_of, shades_of
-from shoal.methods.kernels.tree import no_stack
+from shoal.methods.kernels.box_tree import no_stack
+from shoal.methods.kernels.centroid_index import index_groups
+from shoal.methods.kernels.centroids import Groups, spread
+from shoal.methods.kernels.k_means_kernels import assign, draw_centres, merge_small
+from shoal.methods.kernels.projected_points import cloud_of, shades_of
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 Start = Literal["k-means++", "forgy", "partition"]
 

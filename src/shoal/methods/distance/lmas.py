@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.methods.distance.best_of import best_of
 from shoal.methods.distance.lloyd import k_means, merge
-from shoal.methods.refine import split_large
+from shoal.methods.refinement.ona_star_moves import split_large
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(
@@ -62,7 +62,7 @@ def lmas(
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.grouping import Grouping
+    >>> from shoal.core.grouping import Grouping
     >>> Grouping(lmas(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2), k=2).labels
     array([0, 1, 0, 1, 0])
     """

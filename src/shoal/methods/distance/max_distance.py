@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import add, centre
-from shoal.methods.kernels.growth import FREE, begin, join_closest
-from shoal.methods.kernels.shells import draw_shells, farthest, leave
-from shoal.methods.kernels.tree import apart, no_stack, plant, search
+from shoal.core.compiled import compiled
+from shoal.core.progress import SILENT, Progress
+from shoal.methods.kernels.box_tree import apart, no_stack, plant, search
+from shoal.methods.kernels.centroids import add, centre
+from shoal.methods.kernels.group_growth import FREE, begin, join_closest
+from shoal.methods.kernels.radial_bounds import draw_shells, farthest, leave
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(

@@ -16,14 +16,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels import plain
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.shells import draw_shells, farthest, leave
-from shoal.methods.kernels.single import single_rounds
-from shoal.methods.kernels.sums import add_exactly, sums
-from shoal.methods.kernels.tree import no_stack, plant, search
+from shoal.core.compiled import compiled
+from shoal.core.progress import SILENT, Progress
+from shoal.methods.kernels import small_mdav as plain
+from shoal.methods.kernels.box_tree import no_stack, plant, search
+from shoal.methods.kernels.exact_sums import add_exactly, sums
+from shoal.methods.kernels.float32_mdav import single_rounds
+from shoal.methods.kernels.radial_bounds import draw_shells, farthest, leave
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 LARGE, FEW_GROUPS = 300, 200
 

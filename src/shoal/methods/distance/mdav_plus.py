@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels import plain
-from shoal.methods.kernels.growth import begin, grow, join_closest, never_join
+from shoal.core.progress import SILENT, Progress
+from shoal.methods.kernels import small_mdav as plain
+from shoal.methods.kernels.group_growth import begin, grow, join_closest, never_join
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(

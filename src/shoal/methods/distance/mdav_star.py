@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.distance.gain import best_gain
-from shoal.methods.kernels import plain
-from shoal.methods.kernels.groups import spread
-from shoal.methods.kernels.growth import Rule, begin, grow, join_closest
+from shoal.core.progress import SILENT, Progress
+from shoal.methods.distance.repeats import best_gain
+from shoal.methods.kernels import small_mdav as plain
+from shoal.methods.kernels.centroids import spread
+from shoal.methods.kernels.group_growth import Rule, begin, grow, join_closest
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 Closest = Literal["centroid", "cost"]
 SMALL = 1e-12

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.compiled import compiled
+from shoal.core.progress import SILENT, Progress
 from shoal.methods.distance.best_of import best_of
-from shoal.methods.kernels.chance import shuffle
-from shoal.methods.kernels.closest import follow, index_groups, overdue
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import add, cost_of, spread
-from shoal.methods.kernels.shades import cloud_of
-from shoal.methods.kernels.trade import (
+from shoal.methods.kernels.box_tree import NOBODY, apart, no_stack, search
+from shoal.methods.kernels.centroid_index import follow, index_groups, overdue
+from shoal.methods.kernels.centroids import add, cost_of, spread
+from shoal.methods.kernels.group_moves import (
     DISSOLVED,
     LARGE,
     NEWS,
@@ -32,10 +32,10 @@ from shoal.methods.kernels.trade import (
     transfer,
     with_more_room,
 )
-from shoal.methods.kernels.tree import NOBODY, apart, no_stack, search
-from shoal.methods.refine import SMALL, in_order
+from shoal.methods.kernels.projected_points import cloud_of
+from shoal.methods.kernels.random_numbers import shuffle
+from shoal.methods.refinement.ona_star_moves import SMALL, in_order
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(
@@ -84,7 +84,7 @@ def ona(
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.grouping import Grouping
+    >>> from shoal.core.grouping import Grouping
     >>> Grouping(ona(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2), k=2).labels
     array([0, 1, 0, 1, 0])
     """

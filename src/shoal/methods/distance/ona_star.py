@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.distance.gain import best_gain
+from shoal.core.progress import SILENT, Progress
 from shoal.methods.distance.mdav_star import Closest, star
-from shoal.methods.refine import Place, refine
+from shoal.methods.distance.repeats import best_gain
+from shoal.methods.refinement.ona_star_moves import Place, refine
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(

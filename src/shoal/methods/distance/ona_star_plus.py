@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.methods.distance.mdav_star import Closest, star
-from shoal.methods.refine import refine
+from shoal.methods.refinement.ona_star_moves import refine
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(

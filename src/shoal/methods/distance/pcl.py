@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.compiled import compiled
+from shoal.core.progress import SILENT, Progress
+from shoal.core.threads import run_in_threads
 from shoal.methods.distance.lloyd import centroids, k_means, merge
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import spread
-from shoal.methods.refine import split_large
+from shoal.methods.kernels.centroids import spread
+from shoal.methods.refinement.ona_star_moves import split_large
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
-from shoal.threads import run_in_threads
 
 CHUNK = 4096
 
@@ -75,7 +75,7 @@ def pcl(
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.grouping import Grouping
+    >>> from shoal.core.grouping import Grouping
     >>> Grouping(pcl(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2), k=2).labels
     array([0, 1, 0, 1, 0])
     """

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels.growth import begin, grow, never_join
+from shoal.core.progress import SILENT, Progress
+from shoal.methods.kernels.group_growth import begin, grow, never_join
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.compiled import compiled
+from shoal.core.progress import SILENT, Progress
 from shoal.methods.distance.mdav import mdav
-from shoal.methods.kernels.compiled import compiled
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(

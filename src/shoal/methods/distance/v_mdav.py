@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.distance.gain import best_gain
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import add
-from shoal.methods.kernels.growth import FREE, begin, join_closest
-from shoal.methods.kernels.tree import no_stack, plant, remove, search
+from shoal.core.compiled import compiled
+from shoal.core.progress import SILENT, Progress
+from shoal.methods.distance.repeats import best_gain
+from shoal.methods.kernels.box_tree import no_stack, plant, remove, search
+from shoal.methods.kernels.centroids import add
+from shoal.methods.kernels.group_growth import FREE, begin, join_closest
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels.groups import centre, squared_distances
+from shoal.methods.kernels.centroids import centre, squared_distances
 
 
 def halve(

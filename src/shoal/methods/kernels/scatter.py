@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels.closest import follow, index_groups
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.kernels.groups import add, cost_of, open_groups
-from shoal.methods.kernels.shades import cloud_of
-from shoal.methods.kernels.trade import rise_of
-from shoal.methods.kernels.tree import NOBODY, no_stack, remove, search
+from shoal.core.compiled import compiled
+from shoal.methods.kernels.box_tree import NOBODY, no_stack, remove, search
+from shoal.methods.kernels.centroid_index import follow, index_groups
+from shoal.methods.kernels.centroids import add, cost_of, open_groups
+from shoal.methods.kernels.group_moves import rise_of
+from shoal.methods.kernels.projected_points import cloud_of
 
 
 def scatter(

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.grouping import canonical_labels
+from shoal.core.progress import SILENT, Progress
+from shoal.core.row_classes import check_codes, compact
 from shoal.errors import ParameterError
-from shoal.grouping import canonical_labels
-from shoal.methods.nominal.codes import check_codes, compact
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(

@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.nominal.pricing import greedy_clusters
-from shoal.methods.nominal.pricing_search import search_clusters
-from shoal.methods.optimal.master import Clock
+from shoal.methods.nominal.hamming_pricing import greedy_clusters
+from shoal.methods.nominal.hamming_pricing_search import search_clusters
+from shoal.methods.programs.restricted_master import Clock
 
 PUBLISHED = {
     "adult200m5": {"optimal": (0.5, 1.5), "heuristic": (0.25, 0.5)},

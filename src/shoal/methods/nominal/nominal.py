@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
+from shoal.core.row_classes import attribute_weights, check_codes, collapse, hamming, weight_step
+from shoal.core.threads import run_in_threads
 from shoal.errors import ParameterError
-from shoal.methods.nominal.blocks import cut_into_blocks
-from shoal.methods.nominal.codes import attribute_weights, check_codes, collapse, hamming, weight_step
-from shoal.methods.nominal.partition import solve_block
-from shoal.methods.nominal.problem import Problem, labels_of
-from shoal.methods.optimal.master import Clock
+from shoal.methods.nominal.category_blocks import cut_into_blocks
+from shoal.methods.nominal.column_generation import solve_block
+from shoal.methods.nominal.distinct_rows import Problem, labels_of
+from shoal.methods.programs.restricted_master import Clock
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
-from shoal.threads import run_in_threads
 
 
 @method(

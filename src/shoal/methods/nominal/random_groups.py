@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.grouping import canonical_labels
+from shoal.core.grouping import canonical_labels
+from shoal.core.progress import SILENT, Progress
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(

@@ -15,11 +15,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
-from shoal.methods.kernels.safe import safe_pass
-from shoal.methods.nominal.vectors import Vector, frequency_vector, settle, standing_records
+from shoal.methods.kernels.safe_windows import safe_pass
+from shoal.methods.nominal.frequency_vectors import Vector, frequency_vector, settle, standing_records
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 Keep = Literal["best", "last"]
 ONE_DIM_BOUND, HIGHER_DIM_BOUND, BOUND_GAP = 2, 3, 3

@@ -22,13 +22,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.optimal.annealing import cells_of_groups, group_costs
-from shoal.methods.optimal.column_bound import Relaxation
-from shoal.methods.optimal.instant_bound import instant_worth
-from shoal.methods.optimal.master import Clock, Duals, no_cuts
-from shoal.methods.optimal.pricing import HAIR, Pricer
-from shoal.progress import SILENT, Progress
-from shoal.threads import get_threads, run_in_threads
+from shoal.core.progress import SILENT, Progress
+from shoal.core.threads import get_threads, run_in_threads
+from shoal.methods.optimal.linear_bound import Relaxation
+from shoal.methods.optimal.neighbour_bound import instant_worth
+from shoal.methods.optimal.sse_annealing import cells_of_groups, group_costs
+from shoal.methods.optimal.sse_pricing import HAIR, Pricer
+from shoal.methods.programs.restricted_master import Clock, Duals, no_cuts
 
 CELL = 250  # records whose worth comes from one block
 AROUND = 8  # nearest neighbours of a record whose groups belong to the block

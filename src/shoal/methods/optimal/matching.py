@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import MissingExtra, ParameterError
 from shoal.methods.optimal.matching_program import CLEAR, MatchingProgram, Prices, costs
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 NEIGHBOURS = 10
 PRICING = 6  # rounds of odd sets between looks at all pairs: sets that nothing near can leave need far ones

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels.compiled import compiled
+from shoal.core.compiled import compiled
 
 THRESHOLDS = (1e-7, 0.1, 0.2, 0.3, 0.4, 0.55, 0.7, 0.85)  # of shares, in the search for odd sets
 CLEAR = 1e-7  # a share or a violation below this is none

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
+from shoal.core.threads import get_threads
 from shoal.methods.distance.spanning_tree import split_by_mdav
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
-from shoal.threads import get_threads
 
 Tree = dict[int, list[int]]
 

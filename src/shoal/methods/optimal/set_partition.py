@@ -13,15 +13,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
-from shoal.methods.optimal.annealing import anneal, group_costs
 from shoal.methods.optimal.block_bound import block_bound
-from shoal.methods.optimal.column_bound import Relaxation
-from shoal.methods.optimal.master import Clock, solve_integer
-from shoal.methods.optimal.pricing import column_costs
-from shoal.methods.refine import in_order, split_large
+from shoal.methods.optimal.linear_bound import Relaxation
+from shoal.methods.optimal.sse_annealing import anneal, group_costs
+from shoal.methods.optimal.sse_pricing import column_costs
+from shoal.methods.programs.restricted_master import Clock, solve_integer
+from shoal.methods.refinement.ona_star_moves import in_order, split_large
 from shoal.methods.registry import get_method, method
-from shoal.progress import SILENT, Progress
 
 TINY = 2_000  # records up to which one linear program holds all groups where there is no time limit,
 SMALL = 6_000  # and where there is one;
@@ -193,7 +193,7 @@ class _Search:
         )  # fmt: skip
 
     def _instant(self) -> None:
-        from shoal.methods.optimal.instant_bound import instant_bound
+        from shoal.methods.optimal.neighbour_bound import instant_bound
 
         self.progress.stage("bounding")
         self.bound = max(self.bound or 0.0, instant_bound(self.points, self.k))

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
-from shoal.methods.partition.blocks import Cutting, cut_into_blocks
-from shoal.methods.partition.leaves import group_blocks, leaf_method
+from shoal.methods.partition.cut_blocks import Cutting, cut_into_blocks
+from shoal.methods.partition.leaf_grouping import group_blocks, leaf_method
 from shoal.methods.partition.mondrian import Whole, largest_whole
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(

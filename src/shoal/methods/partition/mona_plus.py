@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
-from shoal.methods.partition.blocks import cut_into_blocks
-from shoal.methods.partition.leaves import group_blocks, leaf_method
+from shoal.methods.partition.cut_blocks import cut_into_blocks
+from shoal.methods.partition.leaf_grouping import group_blocks, leaf_method
 from shoal.methods.partition.mona import block_size
-from shoal.methods.partition.repair import repair
 from shoal.methods.partition.schedule import Schedule
+from shoal.methods.refinement.block_refinement import repair
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 BLOCK = 20_000
 SMALLEST, REPAIRED = 3_000, 10_000  # blocks of the repair

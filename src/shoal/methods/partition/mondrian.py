@@ -16,10 +16,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
-from shoal.methods.partition.blocks import Cutting, cut_into_blocks
+from shoal.methods.partition.cut_blocks import Cutting, cut_into_blocks
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 Whole = Literal["2k", "2k-1"]
 

@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
-from shoal.methods.partition.categories import cut_categories
+from shoal.methods.partition.category_cuts import cut_categories
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 
 @method(

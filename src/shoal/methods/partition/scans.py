@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
-from shoal.methods.kernels.groups import total_cost
-from shoal.methods.partition.leaves import Leaf, leaf_method
-from shoal.methods.partition.proximal import distal_records, group_both, macrocells
-from shoal.methods.partition.spectrum import compress, spectrum_of
-from shoal.progress import SILENT, Progress
+from shoal.methods.kernels.centroids import total_cost
+from shoal.methods.partition.leaf_grouping import Leaf, leaf_method
+from shoal.methods.partition.pca_proximal import distal_records, group_both, macrocells
+from shoal.methods.partition.principal_components import compress, spectrum_of
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import threading
 import time
 
+from shoal.core.threads import get_threads
 from shoal.errors import ParameterError
-from shoal.threads import get_threads
 
 COARSEST = 3
 LEAVES = 0.65  # the share of the time that is for the first grouping

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from types import FunctionType
 
-from shoal.methods.kernels.compiled import Kernel
+from shoal.core.compiled import Kernel
 
 
 def bind(kernel: Kernel, variant: str, **names: Kernel | int) -> Kernel:
@@ -27,7 +27,7 @@ def bind(kernel: Kernel, variant: str, **names: Kernel | int) -> Kernel:
 
     Examples
     --------
-    >>> from shoal.methods.kernels.compiled import compiled
+    >>> from shoal.core.compiled import compiled
     >>> @compiled
     ... def step(x):
     ...     return x

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.compiled import Kernel, compiled
+from shoal.core.progress import SILENT, Progress
+from shoal.core.threads import run_two
 from shoal.errors import ParameterError
-from shoal.methods.kernels.compiled import Kernel, compiled
 from shoal.methods.univariate.costs import COSTS, Cost
 from shoal.methods.univariate.searches import capped_kernel, surcharge_kernel
 from shoal.methods.univariate.sorting import LARGE
-from shoal.progress import SILENT, Progress
-from shoal.threads import run_two
 
 
 def capped_cuts(

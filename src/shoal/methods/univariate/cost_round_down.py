@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.univariate.exact import SUM, add, scale, stretch
+from shoal.core.compiled import compiled
+from shoal.methods.univariate.prefix_sums import SUM, add, scale, stretch
 
 
 @compiled

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.methods.kernels.compiled import compiled
+from shoal.core.compiled import compiled
 from shoal.methods.univariate import cost_sse
-from shoal.methods.univariate.exact import SQUARES, SUM, add, scale, stretch
+from shoal.methods.univariate.prefix_sums import SQUARES, SUM, add, scale, stretch
 
 fill = cost_sse.fill  # the same sums, around the edge of a cell
 

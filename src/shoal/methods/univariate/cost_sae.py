@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.univariate.exact import SUM, add, stretch
+from shoal.core.compiled import compiled
+from shoal.methods.univariate.prefix_sums import SUM, add, stretch
 
 
 @compiled

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.univariate.exact import SQUARES, SUM, add, scale, stretch
+from shoal.core.compiled import compiled
+from shoal.methods.univariate.prefix_sums import SQUARES, SUM, add, scale, stretch
 
 
 @compiled

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.methods.kernels.compiled import compiled
-from shoal.methods.univariate.exact import SQUARES, SUM, WEIGHT, add, scale, stretch
+from shoal.core.compiled import compiled
+from shoal.methods.univariate.prefix_sums import SQUARES, SUM, WEIGHT, add, scale, stretch
 
 
 @compiled

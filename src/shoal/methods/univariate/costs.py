@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from shoal.core.compiled import Kernel
 from shoal.errors import ParameterError, suggestion
-from shoal.methods.kernels.compiled import Kernel
 from shoal.methods.univariate import (
     cost_max_distance,
     cost_ordered_sse,

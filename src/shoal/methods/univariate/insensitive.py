@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.grouping import canonical_labels
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
-from shoal.grouping import canonical_labels
 from shoal.methods.registry import method
-from shoal.progress import SILENT, Progress
 
 Order = Literal["sum", "lexicographic"]
 

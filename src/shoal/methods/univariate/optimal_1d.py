@@ -15,15 +15,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
 from shoal.methods.registry import check_k, method
 from shoal.methods.univariate.capped import capped_cuts
-from shoal.methods.univariate.columns import numbers, prepare
 from shoal.methods.univariate.costs import COSTS, Cost, column_cost
+from shoal.methods.univariate.exact_values import numbers, prepare
 from shoal.methods.univariate.searches import choose
 from shoal.methods.univariate.sorting import labels_of, sort_values
 from shoal.methods.univariate.uncapped import Terms, uncapped_cuts
-from shoal.progress import SILENT, Progress
 
 HIGHEST_PRICE = 1e250
 

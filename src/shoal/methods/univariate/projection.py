@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
 from shoal.methods.registry import method
 from shoal.methods.univariate.optimal_1d import optimal_1d
-from shoal.progress import SILENT, Progress
 
 
 @method(

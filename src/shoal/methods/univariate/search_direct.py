@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.methods.kernels.compiled import compiled
+from shoal.core.compiled import compiled
 from shoal.methods.univariate.ties import squared_tie
 
 K = 2  # k, bound to each value on its own: the compiler then writes the few steps out one by one

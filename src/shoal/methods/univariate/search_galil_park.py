@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.methods.kernels.compiled import compiled
+from shoal.core.compiled import compiled
 from shoal.methods.univariate.smawk import smawk as row_search
 from shoal.methods.univariate.unbounded import entry
 

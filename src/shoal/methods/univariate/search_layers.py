@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.methods.kernels.compiled import compiled
+from shoal.core.compiled import compiled
 from shoal.methods.univariate.smawk import smawk as row_search
 from shoal.methods.univariate.unbounded import entry
 

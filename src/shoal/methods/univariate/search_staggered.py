@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.methods.kernels.compiled import compiled
+from shoal.core.compiled import compiled
 from shoal.methods.univariate.smawk import smawk as row_search
 
 TOO_LARGE = 1e300

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from shoal.core.compiled import Kernel
 from shoal.errors import ParameterError, suggestion
-from shoal.methods.kernels.compiled import Kernel
 from shoal.methods.univariate.binding import bind
-from shoal.methods.univariate.blocks import blocks
 from shoal.methods.univariate.costs import COSTS, Cost
+from shoal.methods.univariate.row_blocks import blocks
 from shoal.methods.univariate.search_direct import direct
 from shoal.methods.univariate.search_divide import divide
 from shoal.methods.univariate.search_galil_park import galil_park

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.kernels.compiled import compiled
-from shoal.threads import run_two
+from shoal.core.compiled import compiled
+from shoal.core.threads import run_two
 
 LARGE = 200_000  # from here on two threads pay
 

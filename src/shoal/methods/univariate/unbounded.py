@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.methods.kernels.compiled import compiled
+from shoal.core.compiled import compiled
 
 FORBIDDEN = 1e300
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
 from shoal.methods.univariate import search_galil_park, search_wilber
 from shoal.methods.univariate.capped import backtrack
 from shoal.methods.univariate.costs import Cost
-from shoal.methods.univariate.exact import prefix_sums
+from shoal.methods.univariate.prefix_sums import prefix_sums
 from shoal.methods.univariate.searches import surcharge_kernel, unbounded_kernel
-from shoal.progress import SILENT, Progress
 
 MOST_CELLS = 2_000_000_000  # of the table of layers, four bytes each
 

@@ -1,0 +1,1 @@
+"""What users call: protect, compare, verify, assess, and the release they get."""

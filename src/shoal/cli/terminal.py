@@ -1,0 +1,135 @@
+"""How results look in a terminal: tables, warnings and the progress line. Results go to stdout, progress to stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+from shoal.api.release import Release
+from shoal.core.progress import SILENT, Progress
+
+
+def console() -> Console:
+    """Return the console for results; a file or pipe gets lines of up to 110 characters."""
+    screen = Console(highlight=False)
+    return screen if screen.is_terminal else Console(highlight=False, width=110)
+
+
+@contextmanager
+def drawn_progress(*, quiet: bool) -> Iterator[Progress]:
+    """Draw progress on the terminal while the block runs; draws nothing where nobody looks."""
+    screen = Console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield SILENT
+        return
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    from shoal.core.compiled import when_compiling
+
+    bars = Bars(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeRemainingColumn(),
+        console=screen,
+        transient=True,
+    )
+    with bars, when_compiling(lambda _: drawn.note("compiling loops, once on this machine")):
+        drawn = _Drawn(bars)
+        yield drawn
+
+
+class _Drawn(Progress):
+    """Draws one bar, for the step that is going on."""
+
+    def __init__(self, bars: Any) -> None:
+        self._bars = bars
+        self._task: Any = None
+        self._name = ""
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+        self._name = name
+        self._task = self._bars.add_task(name, total=total)
+
+    def advance(self, amount: int = 1) -> None:
+        if self._task is not None:
+            self._bars.update(self._task, description=self._name, advance=amount)
+
+    def note(self, text: str) -> None:
+        if self._task is not None:
+            self._bars.update(self._task, description=f"{self._name}: {text}")
+
+
+def draw_release(release: Release, paths: list[Path]) -> None:
+    """Print what a person wants to know of a release."""
+    out = console()
+    manifest = release.manifest
+    sizes = release.grouping.sizes
+    method = manifest["method"]
+    chosen = method["facts"].get("chosen")
+    summary = Grid(show_header=False, box=None, padding=(0, 2, 0, 0))
+    rows = [
+        ("records", f"{release.grouping.n:,}"),
+        ("method", method["name"] + (f" (chose {chosen})" if chosen else "")),
+        ("k asked / reached", f"{release.grouping.k} / {release.k}"),
+        (
+            "groups",
+            f"{len(release.grouping):,} of {sizes.min()} to {sizes.max()} records, {sizes.mean():.2f} on average",
+        ),
+        ("information loss", f"{100 * release.loss.information:.2f} %"),
+    ]
+    if release.loss.gap is not None:
+        rows.append(("proven", f"at most {100 * release.loss.gap:.2g} % above the best possible grouping"))
+    tables = release.loss.tables
+    if tables is not None:
+        single = tables.dimensions.get(1)
+        rows.append(("frequency tables", f"chi-square {tables.chi_square:,.1f}, cells vanished {tables.vanished:,}"))
+        if single is not None:
+            one_way = f"{single.max_absolute:,.0f} in one-way tables"
+            rows.append(("largest cell error", f"{tables.max_absolute:,.0f} ({one_way})"))
+    for name, reached in manifest.get("limits", {}).items():
+        if isinstance(reached, dict) and "asked" in reached:
+            rows.append((f"{name} asked / reached", f"{reached['asked']:g} / {reached['reached']:.4g}"))
+    for name, value in rows:
+        summary.add_row(name, value)
+    out.print(summary)
+    out.print()
+    columns = Grid(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("quasi-identifier", "kind", "replaced by"):
+        columns.add_column(heading)
+    columns.add_column("loss", justify="right")
+    columns.add_column("")
+    for column in release.schema.quasi:
+        share = release.loss.columns[column.name].information
+        bar = "█" * round(20 * min(share, 1.0)) or "▏"
+        columns.add_row(column.name, str(column.kind), str(column.representative), f"{100 * share:.2f} %", bar)
+    out.print(columns)
+    for text in release.warnings:
+        out.print(f"\n[yellow]warning:[/yellow] {_plain(text)}")
+    if paths:
+        out.print("\nwritten: " + ", ".join(_plain(str(path)) for path in paths), soft_wrap=True)
+
+
+def draw_rows(title: str, names: list[str], rows: Sequence[tuple[object, ...]], *, one_line: bool = False) -> None:
+    """Print a small table, optionally with rows that never take a second line."""
+    grid = Grid(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in names:
+        grid.add_column(_plain(name), no_wrap=one_line)
+    for row in rows:
+        grid.add_row(*("" if value is None else _plain(str(value)) for value in row))
+    console().print(grid)
+
+
+def _plain(text: str) -> str:
+    """Keep square brackets in names from being read as markup."""
+    from rich.markup import escape
+
+    return escape(text)

@@ -1,0 +1,1 @@
+"""Shared foundations: groups, group statistics, hierarchies, compiled loops, progress, threads."""

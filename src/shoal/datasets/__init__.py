@@ -1,0 +1,22 @@
+"""Generated tables, and loaders of the reference data of the literature; nothing is downloaded."""
+
+from shoal.datasets.nominal_tables import adult_categories, category_codes, matching_instance, nominal_problems
+from shoal.datasets.patient_table import EDUCATION_ORDER, patients
+from shoal.datasets.planar import planar_instance
+from shoal.datasets.reference import REFERENCE, load, reference_path
+from shoal.datasets.synthetic import simc, simu
+
+__all__ = [
+    "EDUCATION_ORDER",
+    "REFERENCE",
+    "adult_categories",
+    "category_codes",
+    "load",
+    "matching_instance",
+    "nominal_problems",
+    "patients",
+    "planar_instance",
+    "reference_path",
+    "simc",
+    "simu",
+]

@@ -1,0 +1,196 @@
+"""Tables of categories: the samples of Adult and generated tables of Cost 2023, and a hard instance by construction.
+
+Cost 2023, section 6.2.1 (Adult, tables with a prescribed share of confidentiality problems) and section 3.1 (the
+reduction from three-dimensional matching). A *problem* is a record whose combination of values occurs fewer than k
+times. Everything here is found through :mod:`shoal.datasets` too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import ceil, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import ParameterError
+
+ADULT_ATTRIBUTES = (
+    "sex",
+    "race",
+    "relationship",
+    "marital-status",
+    "workclass",
+    "occupation",
+    "education",
+    "native-country",
+)
+"""The categorical attributes of Adult in ascending order of their number of values (Cost 2023, Table 6.1)."""
+ADULT_TRAINING = 32_561
+SYNTHETIC_DOMAINS = (2, 5, 6, 7, 7)
+"""Values per attribute of the generated tables (Cost 2023, Table 6.4)."""
+
+
+def adult_categories(n: int | None = None, attributes: int = 5, *, seed: int = 0) -> Any:
+    """Return the categorical attributes of Adult as a polars DataFrame, or a random sample of its records.
+
+    The training file without the records that miss a categorical value, 30,162 in all (Cost 2023, section 6.2.1).
+
+    Parameters
+    ----------
+    n
+        The size of a sample without replacement; all records if not given.
+    attributes
+        How many attributes, in the order of ``ADULT_ATTRIBUTES``.
+    seed
+        The same seed gives the same sample.
+    """
+    import polars as pl
+
+    from shoal.datasets.reference import load
+
+    if not 1 <= attributes <= len(ADULT_ATTRIBUTES):
+        raise ParameterError(f"attributes={attributes}: Adult has 1 to {len(ADULT_ATTRIBUTES)} categorical attributes")
+    table = load("adult").head(ADULT_TRAINING).select(ADULT_ATTRIBUTES)
+    table = table.filter(pl.all_horizontal(pl.all() != "?")).select(ADULT_ATTRIBUTES[:attributes])
+    if n is None:
+        return table
+    if not 1 <= n <= len(table):
+        raise ParameterError(f"n={n}: Adult has 1 to {len(table)} records to sample from")
+    return table[np.sort(np.random.default_rng(seed).choice(len(table), n, replace=False))]
+
+
+def category_codes(table: Any) -> NDArray[np.int32]:
+    """Return the columns of a polars DataFrame as codes: the place of each value in the sorted list of its column.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> category_codes(pl.DataFrame({"sex": ["m", "f", "m"], "status": ["x", "x", "y"]})).tolist()
+    [[1, 0], [0, 0], [1, 1]]
+    """
+    columns = [np.unique(column.to_numpy(), return_inverse=True)[1].reshape(-1) for column in table.get_columns()]
+    return np.ascontiguousarray(np.column_stack(columns), dtype=np.int32)
+
+
+def nominal_problems(
+    n: int = 200,
+    share: float = 0.2,
+    k: int = 3,
+    *,
+    domains: Sequence[int] = SYNTHETIC_DOMAINS,
+    seed: int = 0,
+) -> NDArray[np.int32]:
+    """Return a table of codes in which ceil(share n) records are confidentiality problems (Cost 2023, section 6.2.1).
+
+    First combinations with k to 0.15 n + 1 copies, then combinations with 1 to k - 1 copies; values are uniform, no
+    combination is drawn twice, and the records are shuffled. The last block of each part is cut to the number wanted; a
+    rest that would be a problem joins the last block of the first part.
+
+    Parameters
+    ----------
+    n
+        The number of records.
+    share
+        The share of records that are problems.
+    k
+        Combinations with fewer than k records are problems.
+    domains
+        The number of values of each attribute.
+    seed
+        The same seed gives the same table.
+
+    Examples
+    --------
+    >>> from shoal.core.row_classes import problem_rows
+    >>> int(problem_rows(nominal_problems(200, 0.2, 3), 3).sum())
+    40
+    """
+    if not 0 <= share <= 1:
+        raise ParameterError(f"share={share} must lie between 0 and 1")
+    rng = np.random.default_rng(seed)
+    problems = ceil(share * n - 1e-9)
+    safe = n - problems
+    if 0 < safe < k:
+        raise ParameterError(f"share={share} leaves {safe} of {n} records, too few for one combination of k={k}")
+    sizes = []
+    while safe:
+        copies = min(int(rng.integers(k - 1, max(k - 1, int(0.15 * n)), endpoint=True)) + 1, safe)
+        copies = safe if safe - copies < k else copies
+        sizes.append(copies)
+        safe -= copies
+    while problems:
+        copies = min(int(rng.integers(1, k - 1, endpoint=True)), problems)
+        sizes.append(copies)
+        problems -= copies
+    if len(sizes) > prod(domains):
+        raise ParameterError(
+            f"{len(sizes)} different combinations are needed, but {len(domains)} attributes with {prod(domains)} "
+            "combinations are given; enlarge the domains or lower n or share"
+        )
+    combinations = np.array(_distinct(rng, domains, len(sizes)), np.int32).reshape(len(sizes), len(domains))
+    return rng.permutation(np.repeat(combinations, sizes, axis=0))
+
+
+def _distinct(rng: np.random.Generator, domains: Sequence[int], wanted: int) -> list[tuple[int, ...]]:
+    """Return combinations drawn uniformly, none twice."""
+    found: dict[tuple[int, ...], None] = {}
+    while len(found) < wanted:
+        found[tuple(int(rng.integers(size)) for size in domains)] = None
+    return list(found)
+
+
+@dataclass(frozen=True)
+class MatchingInstance:
+    """A frequency vector that can be made 3-anonymous within its tolerances exactly if a matching exists.
+
+    Parameters
+    ----------
+    rows
+        All q³ combinations of three attributes with q values, in lexicographic order.
+    counts
+        1 for the combinations that are triples of the matching problem.
+    tables
+        The control tables: each attribute alone, and all three together.
+    tolerance
+        The error allowed in each cell, table after table.
+    total
+        The number of records wanted, 3 q.
+    """
+
+    rows: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    tables: tuple[tuple[int, ...], ...]
+    tolerance: NDArray[np.float64]
+    total: int
+
+
+def matching_instance(q: int, triples: Sequence[tuple[int, int, int]]) -> MatchingInstance:
+    """Return the 3-ANONYM instance of a three-dimensional matching problem (Cost 2023, Theorem 3.1.1).
+
+    Parameters
+    ----------
+    q
+        The size of each of the three sets, numbered 0 to q - 1.
+    triples
+        The triples allowed; every element may occur in at most three of them.
+
+    Examples
+    --------
+    >>> instance = matching_instance(2, [(0, 0, 0), (1, 1, 1)])
+    >>> instance.counts.tolist(), instance.total
+    ([1, 0, 0, 0, 0, 0, 0, 1], 6)
+    """
+    rows = np.array(list(product(range(q), repeat=3)), np.int32)
+    chosen = {tuple(triple) for triple in triples}
+    if any(not 0 <= element < q for triple in chosen for element in triple):
+        raise ParameterError(f"the elements of triples are numbered 0 to {q - 1}")
+    counts = np.array([tuple(row) in chosen for row in rows.tolist()], np.int64)
+    margins = np.concatenate([np.bincount(rows[:, j], counts, q) for j in range(3)])
+    if (margins > 3).any():
+        raise ParameterError("an element occurs in more than three triples")
+    tolerance = np.concatenate([np.select([margins == 1, margins == 2], [2.0, 1.0], 0.0), 2.0 * counts])
+    return MatchingInstance(rows, counts, ((0,), (1,), (2,), (0, 1, 2)), tolerance, 3 * q)

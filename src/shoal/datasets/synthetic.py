@@ -1,0 +1,38 @@
+"""The synthetic databases of the papers: SimU and SimC (Thaeter 2021, section 5.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def simu(seed: int = 0, n: int = 1000, d: int = 10) -> NDArray[np.float64]:
+    """Return a database of independent uniform attributes (Thaeter 2021, section 5.2).
+
+    Examples
+    --------
+    >>> simu(seed=1).shape
+    (1000, 10)
+    """
+    return np.random.default_rng(seed).uniform(size=(n, d))
+
+
+def simc(seed: int = 0) -> NDArray[np.float64]:
+    """Return a clustered database (Thaeter 2021, Algorithm 7).
+
+    100 centres in [-10000, 10000]^10, each a record with 3 to 20 further records within 50 of it in every attribute;
+    then a third as many noise records again.
+
+    Examples
+    --------
+    >>> simc(seed=1).shape[1]
+    10
+    """
+    rng = np.random.default_rng(seed)
+    centres = rng.uniform(-10_000, 10_000, size=(100, 10))
+    sizes = rng.integers(3, 21, size=100)
+    around = np.repeat(centres, sizes, axis=0)
+    around += rng.uniform(-50, 50, size=around.shape)
+    clustered = np.vstack([centres, around])
+    noise = rng.uniform(-10_000, 10_000, size=(len(clustered) // 3 + 1, 10))
+    return np.vstack([clustered, noise])

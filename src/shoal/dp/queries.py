@@ -1,0 +1,120 @@
+"""Questions to a histogram database: linear, counting, range, interval and histogram queries (Thaeter 2021, 10.2).
+
+A linear query adds up how much each record has of a property, between 0 and 1 (Def. 10.13); a counting query is one
+whose property is there or not. Range queries count a box of cells, interval queries a box of one column, histogram
+queries a single cell (Def. 10.21). A normalised query divides by the number of records.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shoal.dp.database import HistogramDatabase, Universe
+from shoal.errors import ParameterError
+
+STEPS = 2**20
+"""Properties are kept as whole multiples of 1 / STEPS, so that answers are exact."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearQuery:
+    """A linear query.
+
+    Parameters
+    ----------
+    property_steps
+        How much each cell of the universe has of the property, in steps of 2**-20, from 0 to 2**20.
+    normalised
+        Whether the answer is a share of the records or a sum.
+
+    Examples
+    --------
+    >>> database = HistogramDatabase.of([[0], [1], [1], [3]], (4,))
+    >>> linear_query([0, 0.5, 1, 1])(database)
+    0.5
+    >>> counting_query([False, True, False, True], normalised=False)(database)
+    3.0
+    """
+
+    property_steps: NDArray[np.int64]
+    normalised: bool = True
+
+    def __call__(self, database: HistogramDatabase) -> float:
+        """Return the answer; 0 for an empty database."""
+        total = self.total(database.counts)
+        size = database.size if self.normalised else 1
+        return float(Fraction(total, STEPS * size)) if size else 0.0
+
+    def total(self, counts: NDArray[np.int64]) -> int:
+        """Return the sum of the property over all records, in steps."""
+        return int(self.property_steps @ counts)
+
+    @property
+    def counting(self) -> bool:
+        """Whether every record has the property or not."""
+        return bool(np.isin(self.property_steps, (0, STEPS)).all())
+
+    def sensitivity(self, size: int | None = None) -> float:
+        """Return how much one record changes the answer: 1, or 1/size for a normalised query on size records."""
+        if not self.normalised:
+            return 1.0
+        if not size:
+            raise ParameterError("the sensitivity of a normalised query needs the number of records")
+        return 1.0 / size
+
+
+def linear_query(properties: ArrayLike, *, normalised: bool = True) -> LinearQuery:
+    """Return the query for a property between 0 and 1 of each cell, rounded to 2**-20."""
+    shares = np.asarray(properties, np.float64)
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise ParameterError("the property that a linear query adds up must lie between 0 and 1 for every cell")
+    return LinearQuery(np.rint(shares * STEPS).astype(np.int64), normalised)
+
+
+def counting_query(members: ArrayLike, *, normalised: bool = True) -> LinearQuery:
+    """Return the query that counts the cells marked true."""
+    return LinearQuery(np.asarray(members, bool).astype(np.int64) * STEPS, normalised)
+
+
+def range_query(universe: Universe, low: Sequence[int], high: Sequence[int], *, normalised: bool = True) -> LinearQuery:
+    """Return the query that counts the box of cells from low to high, both included.
+
+    Examples
+    --------
+    >>> database = HistogramDatabase.of([[0, 0], [1, 2], [1, 1]], (2, 3))
+    >>> range_query(database.universe, (1, 1), (1, 2), normalised=False)(database)
+    2.0
+    """
+    elements = universe.elements()
+    return counting_query(((elements >= low) & (elements <= high)).all(axis=1), normalised=normalised)
+
+
+def interval_query(universe: Universe, low: int, high: int, *, normalised: bool = True) -> LinearQuery:
+    """Return the range query of a universe of one column."""
+    if len(universe.shape) != 1:
+        raise ParameterError(f"interval queries are for one column, not {len(universe.shape)}; use range_query")
+    return range_query(universe, (low,), (high,), normalised=normalised)
+
+
+def histogram_query(universe: Universe, cell: int, *, normalised: bool = True) -> LinearQuery:
+    """Return the query that counts one cell."""
+    return counting_query(np.arange(universe.size) == cell, normalised=normalised)
+
+
+def all_range_queries(universe: Universe) -> list[LinearQuery]:
+    """Return the query of every box of cells; there are (c + 1) c / 2 of them for c cells, multiplied over columns.
+
+    Examples
+    --------
+    >>> len(all_range_queries(Universe((3, 2))))
+    18
+    """
+    sides = [[(low, high) for low in range(cells) for high in range(low, cells)] for cells in universe.shape]
+    boxes = itertools.product(*sides)
+    return [range_query(universe, [side[0] for side in box], [side[1] for side in box]) for box in boxes]

@@ -1,0 +1,84 @@
+"""The Vapnik-Chervonenkis dimension of a set of counting queries (Thaeter 2021, Def. 10.15, 10.16, Theorem 10.18).
+
+A set of queries shatters some records if every subset of them is singled out by a query; the dimension is the size of
+the largest set that is shattered. SmallDB needs the fewer records, the smaller it is.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.dp.queries import LinearQuery
+from shoal.errors import ParameterError
+
+_MOST_SETS = 5_000_000
+
+
+def shatters(queries: Sequence[LinearQuery], cells: Sequence[int]) -> bool:
+    """Say whether the queries single out every subset of these cells.
+
+    Examples
+    --------
+    >>> from shoal.dp.database import Universe
+    >>> from shoal.dp.queries import all_range_queries
+    >>> intervals = all_range_queries(Universe((4,)))
+    >>> shatters(intervals, [0, 3]), shatters(intervals, [0, 1, 3])
+    (True, False)
+    """
+    return _shattered(_members(queries), list(cells))
+
+
+def vc_dimension(queries: Sequence[LinearQuery]) -> int:
+    """Return the dimension, by trying all sets of cells; for small universes only.
+
+    Examples
+    --------
+    >>> from shoal.dp.database import Universe
+    >>> from shoal.dp.queries import all_range_queries
+    >>> vc_dimension(all_range_queries(Universe((4,))))
+    2
+    """
+    members = _members(queries)
+    cells = np.unique(members, axis=1)  # cells that no query tells apart count as one
+    work = 0
+    for size in range(1, int(np.log2(max(len(members), 1))) + 2):
+        for chosen in itertools.combinations(range(cells.shape[1]), size):
+            work += 1
+            if work > _MOST_SETS:
+                raise ParameterError(f"more than {_MOST_SETS:,} sets of cells to try; use a smaller universe")
+            if _shattered(cells, list(chosen)):
+                break
+        else:
+            return size - 1
+    return size
+
+
+def vc_dimension_of_boxes(columns: int) -> int:
+    """Return the dimension of all boxes with sides along the axes: twice the number of columns (Theorem 10.18).
+
+    Examples
+    --------
+    >>> vc_dimension_of_boxes(3)
+    6
+    """
+    if columns < 1:
+        raise ParameterError(f"columns={columns} must be at least 1")
+    return 2 * columns
+
+
+def _members(queries: Sequence[LinearQuery]) -> NDArray[np.bool_]:
+    if not queries:
+        raise ParameterError("there are no queries")
+    for query in queries:
+        if not query.counting:
+            raise ParameterError("the VC dimension is defined for counting queries, whose property is there or not")
+    return np.unique(np.array([query.property_steps > 0 for query in queries]), axis=0)
+
+
+def _shattered(members: NDArray[np.bool_], cells: list[int]) -> bool:
+    weights = 1 << np.arange(len(cells))
+    return np.unique(members[:, cells] @ weights).size == 2 ** len(cells)

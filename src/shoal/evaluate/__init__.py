@@ -1,0 +1,1 @@
+"""Measures of disclosure risk and of data utility."""

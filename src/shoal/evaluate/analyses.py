@@ -1,0 +1,222 @@
+"""Whether an analysis of the release says the same: regression, telling the tables apart, and prediction.
+
+- Confidence-interval overlap (Karr et al. 2006): a coefficient of the release agrees with that of the original as far
+  as their 95 % intervals overlap; 1 is the same interval, 0 none of it.
+- Propensity score (Woo et al. 2009; Snoke et al. 2018): a logistic model with squares and products guesses which table
+  a record is from; pMSE is 0 if it cannot tell, and is printed as a share of its largest value.
+- Train on the release, test on the original: a linear or logistic model, against the same model trained on the
+  original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.evaluate.paired_columns import PairedColumn
+from shoal.evaluate.regression_models import Fit, design, least_squares, logistic, predict, probability
+
+Floats = NDArray[np.float64]
+MOST_RECORDS = 50_000
+"""The most records of each table that a logistic model is fitted to."""
+_MOST_CLASSES = 10
+_MOST_TERMS = 60
+
+
+@dataclass(frozen=True)
+class RegressionAgreement:
+    """How a regression of one column on the others agrees between original and release.
+
+    Parameters
+    ----------
+    target
+        The column explained.
+    overlap
+        The mean overlap of the 95 % intervals of the slopes.
+    lowest_overlap
+        The overlap of the slope that agrees least.
+    same_sign
+        The share of slopes with the same sign.
+    terms
+        How many slopes there are.
+    """
+
+    target: str
+    overlap: float
+    lowest_overlap: float
+    same_sign: float
+    terms: int
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """How well a model predicts records of the original that it has not seen.
+
+    Parameters
+    ----------
+    target
+        The column predicted.
+    score
+        ``R2`` for numbers, ``accuracy`` for categories.
+    from_release, from_original
+        The score of the model trained on the release, and on the original.
+    guess
+        The score of always saying the mean, or the most frequent category.
+    """
+
+    target: str
+    score: str
+    from_release: float
+    from_original: float
+    guess: float
+
+
+def interval_overlap(one: Fit, other: Fit) -> Floats:
+    """Return the overlap of the 95 % intervals of each coefficient, between 0 and 1.
+
+    Examples
+    --------
+    >>> fit = Fit(np.array([0.0, 1.0]), np.array([1.0, 1.0]))
+    >>> interval_overlap(fit, Fit(np.array([0.0, 99.0]), np.array([1.0, 1.0]))).tolist()
+    [1.0, 0.0]
+    """
+    (low, high), (low2, high2) = one.interval(), other.interval()
+    shared = np.maximum(np.minimum(high, high2) - np.maximum(low, low2), 0.0)
+    width, width2 = high - low, high2 - low2
+    equal = (np.abs(low - low2) <= 1e-9) & (np.abs(high - high2) <= 1e-9)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        overlap = (shared / width + shared / width2) / 2
+    return np.where(equal, 1.0, np.nan_to_num(overlap, nan=0.0, posinf=0.0))
+
+
+def regression_agreement(
+    columns: Sequence[PairedColumn], target: PairedColumn, *, seed: int = 0
+) -> RegressionAgreement | None:
+    """Return how the regression of the target on the other columns agrees; None where nothing can be fitted.
+
+    A number is explained by least squares, a category by a logistic model of whether it is the most frequent one.
+    """
+    fits = []
+    others = [column for column in columns if column.name != target.name]
+    for part in ("original", "released"):
+        X, y = _cases(others, target, part)
+        if not target.numeric:
+            y = (y == _most_frequent(target)).astype(np.float64)
+            X, y = _thinned(X, y, seed)
+        if X.shape[1] == 0 or len(y) <= X.shape[1] + 1 or np.ptp(y) == 0:
+            return None
+        fits.append(least_squares(X, y) if target.numeric else logistic(X, y))
+    overlap = interval_overlap(*fits)[1:]
+    signs = np.sign(fits[0].coefficients[1:]) == np.sign(fits[1].coefficients[1:])
+    return RegressionAgreement(
+        target.name, float(overlap.mean()), float(overlap.min()), float(signs.mean()), overlap.size
+    )
+
+
+def propensity(columns: Sequence[PairedColumn], *, seed: int = 0) -> float | None:
+    """Return pMSE as a share of its largest value: 0 if the tables cannot be told apart, 1 if every record can.
+
+    Only differences that means, variances, products and frequencies show are seen; a microaggregated column, in which
+    values repeat, differs in ways that such a model does not look for.
+    """
+    parts = []
+    for part in ("original", "released"):
+        X = design(columns, part)[0]
+        holes = np.isnan(X)
+        X = np.nan_to_num(X, nan=0.0)
+        extra = holes[:, holes.any(axis=0)].astype(np.float64)
+        parts.append((X, extra))
+    if parts[0][0].shape[1] == 0:
+        return None
+    width = max(parts[0][1].shape[1], parts[1][1].shape[1])
+    matrices = [np.hstack([X, np.zeros((len(X), width - extra.shape[1])), extra]) for X, extra in parts]
+    matrices = [_thinned(X, np.zeros(len(X)), seed + place)[0] for place, X in enumerate(matrices)]
+    y = np.concatenate([np.zeros(len(matrices[0])), np.ones(len(matrices[1]))])
+    X = _with_products(np.vstack(matrices))
+    deviation = X.std(axis=0)
+    X = (X - X.mean(axis=0))[:, deviation > 1e-12] / deviation[deviation > 1e-12]
+    if not X.shape[1]:
+        return 0.0
+    fit = logistic(X, y)
+    share = float(y.mean())
+    scores = probability(np.hstack([np.ones((len(X), 1)), X]), fit.coefficients)
+    return float(((scores - share) ** 2).mean()) / (share * (1 - share))
+
+
+def trained_on_release(
+    columns: Sequence[PairedColumn], target: PairedColumn, *, aligned: bool = True, seed: int = 0
+) -> Prediction | None:
+    """Train on the release, test on the original; None where nothing can be fitted.
+
+    Three tenths of the original records are for testing. Where records correspond, the release is used without the
+    tested ones. A category with more than 10 values is not tried.
+    """
+    others = [column for column in columns if column.name != target.name]
+    if not target.numeric and len(target.categories) > _MOST_CLASSES:
+        return None
+    n = target.original.size
+    order = np.random.default_rng(seed).permutation(n)
+    test = np.zeros(n, bool)
+    test[order[: max(1, (3 * n) // 10)]] = True
+    train_release = ~test if aligned else np.ones(target.released.size, bool)
+    X, y = _cases(others, target, "original", test)
+    models = []
+    for part, rows in (("released", train_release), ("original", ~test)):
+        models.append(_cases(others, target, part, rows))
+    if X.shape[1] == 0 or len(y) < 2 or any(len(ym) <= Xm.shape[1] + 1 for Xm, ym in models):
+        return None
+    if target.numeric:
+        spread = float(((y - y.mean()) ** 2).sum())
+        if spread == 0:
+            return None
+        scores = [
+            1 - float(((y - predict(X, least_squares(Xm, ym).coefficients)) ** 2).sum()) / spread for Xm, ym in models
+        ]
+        guess = 1 - float(((y - models[1][1].mean()) ** 2).sum()) / spread
+        return Prediction(target.name, "R2", scores[0], scores[1], guess)
+    scores = [float((_classify(*_thinned(Xm, ym, seed), X) == y).mean()) for Xm, ym in models]
+    common = np.bincount(models[1][1].astype(np.int64)).argmax()
+    return Prediction(target.name, "accuracy", scores[0], scores[1], float((y == common).mean()))
+
+
+def _classify(X: Floats, y: Floats, shown: Floats) -> Floats:
+    """Return the category of each shown record: the one whose logistic model is most certain."""
+    kinds = np.unique(y)
+    if kinds.size == 1:
+        return np.full(len(shown), kinds[0])
+    scores = [predict(shown, logistic(X, (y == kind).astype(np.float64)).coefficients) for kind in kinds]
+    return kinds[np.argmax(scores, axis=0)]
+
+
+def _cases(
+    others: Sequence[PairedColumn], target: PairedColumn, part: str, rows: NDArray[np.bool_] | None = None
+) -> tuple[Floats, Floats]:
+    """Return design and target of the records without holes."""
+    if not others:
+        return np.empty((0, 0)), np.empty(0)
+    X = design(others, part)[0]
+    y = getattr(target, part)
+    y = target.standardised(y) if target.numeric else y
+    keep = ~(np.isnan(X).any(axis=1) | np.isnan(y))
+    keep = keep if rows is None else keep & rows
+    return X[keep], y[keep]
+
+
+def _most_frequent(target: PairedColumn) -> int:
+    return int(np.bincount(target.original[~np.isnan(target.original)].astype(np.int64)).argmax())
+
+
+def _thinned(X: Floats, y: Floats, seed: int) -> tuple[Floats, Floats]:
+    if len(X) <= MOST_RECORDS:
+        return X, y
+    rows = np.sort(np.random.default_rng(seed).choice(len(X), MOST_RECORDS, replace=False))
+    return X[rows], y[rows]
+
+
+def _with_products(X: Floats) -> Floats:
+    """Return the columns with their squares and products, as many as fit beside them."""
+    pairs = [(i, j) for i in range(X.shape[1]) for j in range(i, X.shape[1])]
+    return np.hstack([X, *(X[:, [i]] * X[:, [j]] for i, j in pairs[: max(_MOST_TERMS - X.shape[1], 0)])])

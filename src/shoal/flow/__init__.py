@@ -1,0 +1,1 @@
+"""The stages of a protection, from a table to a released table."""

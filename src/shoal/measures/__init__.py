@@ -1,1 +1,0 @@
-"""What a protection cost and what it protects, measured."""

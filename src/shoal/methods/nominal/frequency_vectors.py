@@ -1,0 +1,166 @@
+"""k-anonymous frequency vectors and the records behind them.
+
+A method such as SAFE changes the frequency vector: how often each occurring combination is released. Here such a vector
+is brought to the number of records there are, judged, improved by local search, and turned into groups: the records of
+a released combination stay with it as far as there is room, all others move to released combinations at least total
+Hamming distance, so that confidential columns stay with records that hardly change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.frequency_tables import ControlTables, Tables, control_tables
+from shoal.core.row_classes import Collapsed, collapse, domain_sizes, hamming
+from shoal.methods.kernels.vector_search import anneal_vector, round_rare
+
+MOST_AT_ONCE = 2_000
+FEW = 20_000
+
+
+@dataclass(frozen=True)
+class Vector:
+    """The abbreviated frequency vector of a table with the cells of its control tables.
+
+    Parameters
+    ----------
+    distinct
+        The combinations, sorted as SAFE wants them.
+    tables
+        Their cells.
+    target
+        The entry of each cell.
+    """
+
+    distinct: Collapsed
+    tables: ControlTables
+    target: NDArray[np.float64]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The original frequency vector y0."""
+        return self.distinct.counts
+
+    def error(self, y: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return A y - A y0."""
+        return self.tables.totals(y) - self.target
+
+    def chi_square(self, y: NDArray[np.int64]) -> float:
+        """Return the chi-square error of the control tables."""
+        return float((self.error(y) ** 2 / self.target).sum())
+
+    def distance(self, y: NDArray[np.int64]) -> int:
+        """Return the sum of absolute changes of the vector."""
+        return int(np.abs(y - self.counts).sum())
+
+    def largest(self, y: NDArray[np.int64], tolerance: NDArray[np.float64]) -> float:
+        """Return the largest excess of an error over its tolerance, the objective of P1."""
+        return float((np.abs(self.error(y)) - tolerance).max())
+
+
+def frequency_vector(codes: NDArray[np.int32], tables: Tables = None) -> Vector:
+    """Return the frequency vector of a table: attributes in ascending order of domain size, then lexicographic.
+
+    Examples
+    --------
+    >>> vector = frequency_vector(np.array([[0, 1], [1, 0], [0, 1]], np.int32))
+    >>> vector.distinct.rows.tolist(), vector.counts.tolist()
+    ([[0, 1], [1, 0]], [2, 1])
+    """
+    by_size = np.argsort(domain_sizes(codes), kind="stable")
+    sorted_rows = collapse(np.ascontiguousarray(codes[:, by_size]))
+    rows = np.empty_like(sorted_rows.rows)
+    rows[:, by_size] = sorted_rows.rows
+    distinct = Collapsed(rows, sorted_rows.counts, sorted_rows.inverse)
+    cells = control_tables(rows, tables)
+    return Vector(distinct, cells, cells.totals(distinct.counts))
+
+
+def settle(vector: Vector, y: NDArray[np.int64], k: int, total: int) -> NDArray[np.int64]:
+    """Return the vector with entries 0 or at least k and the given sum, changed where it costs least chi-square.
+
+    Examples
+    --------
+    >>> vector = frequency_vector(np.array([[0], [0], [0], [1], [1], [1], [2]], np.int32))
+    >>> settle(vector, np.array([3, 3, 0]), 3, 7).tolist()
+    [4, 3, 0]
+    """
+    y = y.astype(np.int64).copy()
+    few = y.size * len(vector.tables.tables) <= FEW  # not worth a compilation
+    run = round_rare.function if few else round_rare
+    run(vector.tables.cells, vector.target, vector.tables.totals(y), y, k)
+    while y.sum() != total:
+        missing = total - int(y.sum())
+        if missing > 0:
+            open_entries = np.flatnonzero(y >= k)
+            if not open_entries.size:
+                open_entries, step = np.arange(y.size), missing
+            else:
+                step = 1
+        else:
+            open_entries, step = np.flatnonzero(y > k), -1
+            if not open_entries.size:
+                open_entries, step = np.flatnonzero(y == k), -k
+        cheapest = np.argsort(_costs(vector, y, open_entries, step), kind="stable")
+        at_once = max(abs(missing) // (4 * abs(step)), 1)
+        y[open_entries[cheapest[:at_once]]] += step
+    return y
+
+
+def _costs(vector: Vector, y: NDArray[np.int64], entries: NDArray[np.int64], step: int) -> NDArray[np.float64]:
+    """Return by how much the chi-square error rises when one of the entries changes by a step."""
+    rise = step * (step + 2.0 * vector.error(y)) / vector.target
+    return np.asarray(rise[vector.tables.cells[entries]].sum(axis=1))
+
+
+def search_vector(
+    vector: Vector, y: NDArray[np.int64], k: int, *, weight: float, moves: int | None = None, seed: int = 0
+) -> NDArray[np.int64]:
+    """Return a k-anonymous vector with the same sum and no higher chi-square error plus weight times distance."""
+    y = y.astype(np.int64).copy()
+    if y.size > 1:
+        if moves is None:
+            moves = int(min(max(8_000 * y.size, 200_000), 100_000_000, 1e10 / len(vector.tables.tables)))
+        best = y.copy()
+        anneal_vector(
+            vector.tables.cells, vector.target, vector.tables.totals(y), vector.counts, y, best, k, weight, moves,
+            np.array([seed], np.uint64),
+        )  # fmt: skip
+        return best
+    return y
+
+
+def standing_records(vector: Vector, y: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each record the number of the record that stands for it when y is released.
+
+    Examples
+    --------
+    >>> vector = frequency_vector(np.array([[0], [1], [0], [0]], np.int32))
+    >>> standing_records(vector, np.array([4, 0])).tolist()
+    [0, 0, 0, 0]
+    """
+    distinct = vector.distinct
+    order = np.argsort(distinct.inverse, kind="stable")
+    starts = np.cumsum(distinct.counts) - distinct.counts
+    first = order[starts]
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size) - np.repeat(starts, distinct.counts)
+    entry = distinct.inverse.copy()
+    moving = np.flatnonzero(place >= y[distinct.inverse])
+    moving = moving[np.lexsort((moving, distinct.inverse[moving]))]
+    wanted = np.repeat(np.arange(y.size), np.maximum(y - distinct.counts, 0))
+    for start in range(0, moving.size, MOST_AT_ONCE):
+        records, targets = moving[start : start + MOST_AT_ONCE], wanted[start : start + MOST_AT_ONCE]
+        entry[records] = targets[_cheapest_pairs(distinct.rows, distinct.inverse[records], targets)]
+    return first[entry]
+
+
+def _cheapest_pairs(rows: NDArray[Any], sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.int64]:
+    from scipy.optimize import linear_sum_assignment
+
+    _, columns = linear_sum_assignment(hamming(rows[sources], rows[targets]))
+    return np.asarray(columns, np.int64)

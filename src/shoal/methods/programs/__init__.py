@@ -1,0 +1,1 @@
+"""Linear and integer programs of the exact methods."""

@@ -1,0 +1,1 @@
+"""Steps that improve or repair a given grouping."""

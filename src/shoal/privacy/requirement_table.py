@@ -1,0 +1,127 @@
+"""The limits of a protection as arrays for the compiled loops, and what follows from them before anything is grouped.
+
+``smallest_size`` is how many records a group needs at least to keep the limits: l different values need l records, a
+share of at most alpha needs 1/alpha, and t-closeness needs enough records for shares that are multiples of 1/size to be
+near those of the table: about 1/(4t) where all values differ. (Soria-Comas et al. 2015 give 1/(2t), which suffices.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.privacy.confidential import Values
+from shoal.privacy.counts import Floats
+from shoal.privacy.requirement_exchange import ALPHA, BETA, DISTINCT, ENTROPY, NESTED, ORDERED, RECURSIVE, LimitTable
+from shoal.schema.requirements import Diversity, Requirements
+
+_MARGIN = 1e-9
+_MOST_SIZE = 1000
+
+
+def build_table(requirements: Requirements, columns: Sequence[Values]) -> LimitTable:
+    """Return one row per limit and confidential column."""
+    widest = max(column.n_values for column in columns)
+    rows, limits, shares = [], [], []
+    nodes: list[NDArray[np.int64]] = []
+    sets: list[NDArray[np.float64]] = [np.zeros((2, 1))]
+    start = 0
+    for place, column in enumerate(columns):
+        share = _shares(column)
+        below = np.cumsum(share)
+        shares.append(np.vstack([np.append(share, 0.0), np.append(below, 1.0), np.append(0.0, np.cumsum(below))]))
+        for kind, limit, l in _rows(requirements, column):
+            first, empty = len(nodes), 0.0
+            for level in column.distance.levels if kind == NESTED else ():
+                total = np.bincount(level.node, share, minlength=level.weight.size)
+                node = np.zeros(widest, np.int64)
+                node[: level.node.size] = level.node + sum(part.shape[1] for part in sets)
+                nodes.append(node)
+                sets.append(np.vstack([level.weight, total]))
+                empty += float(level.weight @ total)
+            rows.append((kind, place, int(l), first, len(nodes), start, column.n_values))
+            limits.append((limit, empty))
+        start += column.n_values + 1
+    return LimitTable(
+        rows=np.array(rows, np.int64),
+        limits=np.array(limits, np.float64),
+        shares=np.ascontiguousarray(np.hstack(shares)),
+        nodes=np.array(nodes, np.int64).reshape(len(nodes), widest),
+        sets=np.ascontiguousarray(np.hstack(sets)),
+    )
+
+
+def smallest_size(requirements: Requirements, columns: Sequence[Values], n: int) -> int:
+    """Return the number of records that any group needs to keep the limits, whatever its members.
+
+    Examples
+    --------
+    >>> from shoal.privacy.ground_distances import ORDERED
+    >>> smallest_size(Requirements(l=3, alpha=0.25), [Values("x", np.arange(100), 100, ORDERED)], 100)
+    4
+    >>> smallest_size(Requirements(t=0.05), [Values("x", np.arange(100), 100, ORDERED)], 100)
+    6
+    """
+    sizes = [1]
+    for column in columns:
+        for kind, limit, extra in _rows(requirements, column):
+            if kind == DISTINCT:
+                sizes.append(int(limit))
+            elif kind == ENTROPY:
+                sizes.append(math.ceil(math.exp(limit) - _MARGIN))
+            elif kind == RECURSIVE:
+                sizes.append(int(extra))
+            elif kind == ALPHA:
+                sizes.append(math.ceil(1 / limit - _MARGIN))
+            elif kind == BETA:
+                sizes.append(math.ceil(1 / (limit * float(_shares(column).max())) - _MARGIN))
+            else:
+                sizes.append(_size_for_closeness(column, limit, n))
+    return max(sizes)
+
+
+def _rows(requirements: Requirements, column: Values) -> list[tuple[int, float, float]]:
+    """Return kind, limit and parameter of each limit for a column."""
+    rows: list[tuple[int, float, float]] = []
+    if requirements.l is not None:
+        if requirements.l_kind == Diversity.DISTINCT:
+            rows.append((DISTINCT, float(requirements.l), 0.0))
+        elif requirements.l_kind == Diversity.ENTROPY:
+            rows.append((ENTROPY, math.log(requirements.l), 0.0))
+        else:
+            assert requirements.c is not None
+            rows.append((RECURSIVE, float(requirements.c), float(requirements.l)))
+    if requirements.p is not None:
+        rows.append((DISTINCT, float(requirements.p), 0.0))
+    if requirements.alpha is not None:
+        rows.append((ALPHA, float(requirements.alpha), 0.0))
+    if requirements.beta is not None:
+        rows.append((BETA, 1.0 + float(requirements.beta), 0.0))
+    if requirements.t is not None:
+        rows.append((ORDERED if column.distance.name == "ordered" else NESTED, float(requirements.t), 0.0))
+    return rows
+
+
+def _size_for_closeness(column: Values, t: float, n: int) -> int:
+    """Return the smallest size at which shares that are multiples of 1/size can be t-close."""
+    share = _shares(column)
+    if column.distance.name == "ordered":
+        sets, weight = np.cumsum(share)[:-1], np.full(max(share.size - 1, 0), 1.0 / max(share.size - 1, 1))
+    else:
+        parts = [
+            (np.bincount(one.node, share, minlength=one.weight.size), one.weight) for one in column.distance.levels
+        ]
+        sets, weight = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+    most = min(n, _MOST_SIZE)
+    for size in range(1, most):
+        if float(np.abs(np.rint(sets * size) / size - sets) @ weight) <= t + _MARGIN:
+            return size
+    return most
+
+
+def _shares(column: Values) -> Floats:
+    shares: Floats = np.bincount(column.codes, minlength=column.n_values) / column.codes.size
+    return shares

@@ -1,0 +1,94 @@
+"""The report: one self-contained HTML file that opens offline, prints, and holds no value of a single record.
+
+There are two: one for the data holder, with the original beside the release, and one for publication without a figure
+of the original other than what was lost. Neither runs a script or asks for anything from outside; a Content-Security-
+Policy that allows only the page's own style says so to the browser.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal.api.release import Release
+
+_SPACE = "\N{NO-BREAK SPACE}"
+
+
+def render_report(release: Release, *, public: bool = False) -> str:
+    """Return the report of a release as HTML text.
+
+    Parameters
+    ----------
+    release
+        The release.
+    public
+        The variant for publication: no figures of the original, no attacks, no seed, no signature.
+
+    Returns
+    -------
+    text
+        The page; the same bytes for the same release. Cost O(n log n) per column.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> release = shoal.protect(pl.DataFrame({"age": [30, 32, 60, 62]}), k=2, quasi=["age"])
+    >>> "k = 2 was asked for" in render_report(release)
+    True
+    """
+    from shoal.report.contents import page_contents
+
+    return render_page("page.html.jinja", page_contents(release, public=public))
+
+
+def render_page(template: str, contents: dict[str, Any]) -> str:
+    """Return a page of this folder filled with its contents, its style and a policy that allows nothing else."""
+    style = _style()
+    return _environment().get_template(template).render(**contents, style=style, policy=_policy(style))
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=FunctionLoader(_source)
+    )
+    environment.filters |= {"percent": _percent, "count": "{:,}".format, "gap": _gap}
+    return environment
+
+
+def _source(name: str) -> str:
+    return files("shoal.report").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _style() -> Any:
+    from markupsafe import Markup
+
+    from shoal.report.palette import stylesheet
+
+    return Markup(stylesheet(_source("style.css")))  # noqa: S704 - our own file
+
+
+def _policy(style: str) -> str:
+    """Return a policy that allows the page its own style, by its hash, and nothing else."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def _percent(share: float, digits: int = 1) -> str:
+    """Return a share in percent; a share that is not zero is never printed as zero."""
+    text = f"{100 * share:.{digits}f}"
+    if share and not float(text):
+        return f"below {10.0**-digits:.{digits}f}{_SPACE}%"
+    return f"{text}{_SPACE}%"
+
+
+def _gap(share: float) -> str:
+    return f"{100 * share:.2g}{_SPACE}%"

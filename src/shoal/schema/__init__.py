@@ -1,0 +1,1 @@
+"""Roles, kinds, requirements and plans: what a user states about a table."""

@@ -1,0 +1,157 @@
+"""What a release must keep beyond k: the limits that a user asks for, checked for sense in one place.
+
+Each limit is compared with the measure of the same name over all classes and all confidential columns.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from shoal.errors import ParameterError
+from shoal.schema.columns import choice
+
+TOLERANCE = 1e-9
+
+
+class Diversity(StrEnum):
+    """The forms of l-diversity."""
+
+    DISTINCT = "distinct"
+    ENTROPY = "entropy"
+    RECURSIVE = "recursive"
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """Limits that every class must keep, each None if it is not asked for.
+
+    Parameters
+    ----------
+    l
+        l-diversity: a class needs at least so many well represented values.
+    l_kind
+        ``distinct`` (so many different values), ``entropy`` (exp of the entropy), or ``recursive`` with ``c``.
+    c
+        For recursive (c, l)-diversity: the most frequent value occurs less than c times as often as the l-th and all
+        rarer ones together.
+    p
+        p-sensitivity: so many different values of every confidential column.
+    alpha
+        (alpha, k)-anonymity: no value fills a larger share of a class.
+    t
+        t-closeness: the distance of the distribution in a class to that of the table.
+    beta
+        basic beta-likeness: no value is more than 1 + beta times as frequent in a class as in the table.
+    delta
+        delta-disclosure: frequencies in a class are within a factor exp(delta) of those in the table.
+
+    Examples
+    --------
+    >>> Requirements(l=3, t=0.2).asked()
+    {'l': 3, 't': 0.2}
+    >>> Requirements(t=1.5)
+    Traceback (most recent call last):
+        ...
+    shoal.errors.ParameterError: t=1.5 is not possible; t-closeness needs 0 <= t <= 1
+    """
+
+    l: float | None = None
+    l_kind: str = "distinct"
+    c: float | None = None
+    p: int | None = None
+    alpha: float | None = None
+    t: float | None = None
+    beta: float | None = None
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l_kind", choice(Diversity, self.l_kind, "l_kind"))
+        for name in ("l", "c", "p", "alpha", "t", "beta", "delta"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not _is_number(value)):
+                raise ParameterError(f"{name} must be a number, not {value!r}")
+        self._check_diversity()
+        limits: list[tuple[str, bool, str]] = [
+            ("p", self.p is None or (self.p >= 1 and float(self.p).is_integer()), "p-sensitivity needs p = 1, 2, ..."),
+            ("alpha", self.alpha is None or 0 < self.alpha <= 1, "(alpha, k)-anonymity needs 0 < alpha <= 1"),
+            ("t", self.t is None or 0 <= self.t <= 1, "t-closeness needs 0 <= t <= 1"),
+            ("beta", self.beta is None or self.beta > 0, "beta-likeness needs beta > 0"),
+            ("delta", self.delta is None or self.delta > 0, "delta-disclosure needs delta > 0"),
+        ]
+        for name, sensible, rule in limits:
+            if not sensible:
+                raise ParameterError(f"{name}={getattr(self, name)} is not possible; {rule}")
+
+    def _check_diversity(self) -> None:
+        if self.l is not None and self.l < 1:
+            raise ParameterError(f"l={self.l} is not possible; l-diversity needs l of at least 1")
+        if self.l is not None and self.l_kind != Diversity.ENTROPY and not float(self.l).is_integer():
+            raise ParameterError(f"l={self.l} must be a whole number; only entropy l-diversity allows others")
+        if self.c is not None and self.c <= 0:
+            raise ParameterError(f"c={self.c} is not possible; recursive (c, l)-diversity needs c > 0")
+        if (self.l_kind == Diversity.RECURSIVE) != (self.c is not None):
+            raise ParameterError("recursive (c, l)-diversity needs both l_kind=recursive and c, for example c=3")
+        if self.c is not None and self.l is None:
+            raise ParameterError("recursive (c, l)-diversity needs l as well, for example l=2")
+
+    @property
+    def recursive_l(self) -> int | None:
+        """The l that c belongs to, for recursive diversity."""
+        return int(self.l) if self.l is not None and self.l_kind == Diversity.RECURSIVE else None
+
+    def asked(self) -> dict[str, Any]:
+        """Return the limits that are asked for, by name."""
+        asked = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name != "l_kind" and getattr(self, field.name) is not None
+        }
+        if self.l is not None and self.l_kind != Diversity.DISTINCT:
+            asked["l_kind"] = str(self.l_kind)
+        return asked
+
+    def __bool__(self) -> bool:
+        return bool(self.asked())
+
+    def reached_by(self, figures: Mapping[str, float]) -> dict[str, tuple[float, float, bool]]:
+        """Return for each limit what was asked for, what was reached, and whether that is enough.
+
+        Parameters
+        ----------
+        figures
+            The figures of an assessment: ``l``, ``entropy_l``, ``c``, ``p``, ``alpha``, ``t``, ``beta``, ``delta``.
+        """
+        found: dict[str, tuple[float, float, bool]] = {}
+        if self.l is not None and self.l_kind == Diversity.RECURSIVE:
+            assert self.c is not None
+            found["c"] = (self.c, figures["c"], figures["c"] < self.c)
+        elif self.l is not None:
+            reached = figures["l" if self.l_kind == Diversity.DISTINCT else "entropy_l"]
+            found["l"] = (self.l, reached, reached >= self.l - TOLERANCE)
+        if self.p is not None:
+            found["p"] = (self.p, figures["p"], figures["p"] >= self.p)
+        for name in ("alpha", "t", "beta", "delta"):
+            limit = getattr(self, name)
+            if limit is not None:
+                found[name] = (limit, figures[name], figures[name] <= limit + TOLERANCE)
+        return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and math.isfinite(value)
+
+
+def sentence(name: str, limit: float, reached: float) -> str:
+    """Return in words that a limit is not kept.
+
+    Examples
+    --------
+    >>> sentence("t", 0.2, 0.3141592)
+    't=0.2 is not reached, the table has t=0.3142'
+    """
+    return f"{name}={limit:g} is not reached, the table has {name}={reached:.4g}"

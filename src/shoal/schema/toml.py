@@ -1,0 +1,159 @@
+"""The schema as a TOML file that a person can read, correct and keep with the data."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import SchemaError, UnknownColumn, suggestion
+from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema, choice
+
+_TOP = {"within", "sampling_weight", "missing", "columns"}
+_COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy"}
+
+_HEADER = """\
+# What each column is. Read it, correct it, then: shoal protect {source} -k 5 --schema THIS_FILE -o safe.csv
+#
+# role: identifier (dropped) | quasi (what an outsider may know: replaced) | confidential (must stay secret) | other
+# kind: numeric | ordinal (give its order) | nominal
+# Optional: weight = 2.0   order = ["low", "high"]   recode = "median"   missing = "impute"   hierarchy = "jobs.csv"
+
+missing = "{missing}"        # refuse | own-group | impute | as-value
+within = [{within}]              # strata: no group crosses them
+{sampling}
+"""
+
+
+def format_schema(schema: Schema, source: str = "people.csv") -> str:
+    """Return the schema as a commented TOML text.
+
+    Examples
+    --------
+    >>> text = format_schema(Schema((Column("age", Role.QUASI, Kind.NUMERIC, why="numbers"),)))
+    >>> print(text.splitlines()[-3])
+    [columns.age]  # numbers
+    >>> parse_schema(text, base=Schema((Column("age", Role.OTHER, Kind.NUMERIC),)))["age"].role
+    <Role.QUASI: 'quasi'>
+    """
+    sampling = (
+        f"sampling_weight = {_text(schema.sampling_weight)}"
+        if schema.sampling_weight
+        else '# sampling_weight = "name"   # positive numbers, used for representatives and the reported loss'
+    )
+    within = ", ".join(map(_text, schema.within))
+    parts = [_HEADER.format(source=source, missing=schema.missing, within=within, sampling=sampling)]
+    parts += [_format_column(column) for column in schema.columns]
+    return "\n".join(parts)
+
+
+def _format_column(column: Column) -> str:
+    reason = f"  # {column.why}" if column.why else ""
+    lines = [f"[columns.{_key(column.name)}]{reason}", f'role = "{column.role}"', f'kind = "{column.kind}"']
+    if column.weight != 1.0:
+        lines.append(f"weight = {column.weight}")
+    if column.order is not None:
+        lines.append(f"order = [{', '.join(map(_text, column.order))}]")
+    if column.recode is not None:
+        lines.append(f'recode = "{column.recode}"')
+    if column.missing is not None:
+        lines.append(f'missing = "{column.missing}"')
+    if isinstance(column.hierarchy, str | Path | Mapping):
+        lines.append(f"hierarchy = {_inline(column.hierarchy)}")
+    return "\n".join(lines) + "\n"
+
+
+def parse_schema(text: str, base: Schema) -> Schema:
+    """Return the schema of a TOML text; columns that it does not name are *other*, with the kind they have in ``base``.
+
+    Parameters
+    ----------
+    text
+        The TOML text.
+    base
+        The columns of the table with inferred kinds.
+    """
+    try:
+        parsed = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise SchemaError(f"the schema file is not valid TOML: {problem}") from None
+    _only_known(parsed, _TOP, "the schema file")
+    entries = parsed.get("columns", {})
+    if not isinstance(entries, dict):
+        raise SchemaError("the schema file needs tables such as [columns.age], not one value called columns")
+    known = [column.name for column in base.columns]
+    for name in entries:
+        if name not in known:
+            raise UnknownColumn(name, known)
+    columns = tuple(_parse_column(column, entries.get(column.name)) for column in base.columns)
+    within = parsed.get("within", [])
+    if not isinstance(within, list) or not all(isinstance(name, str) for name in within):
+        raise SchemaError('within in the schema file must be a list of column names, such as ["region"]')
+    return Schema(
+        columns,
+        within=tuple(within),
+        sampling_weight=parsed.get("sampling_weight") or None,
+        missing=choice(Missing, parsed.get("missing", "refuse"), "missing"),
+    )
+
+
+def _parse_column(column: Column, entry: Any) -> Column:
+    if entry is None:
+        return Column(column.name, Role.OTHER, column.kind, order=column.order, why="not named in the schema file")
+    if not isinstance(entry, dict):
+        raise SchemaError(f'column "{column.name}" in the schema file must be a table with role and kind')
+    _only_known(entry, _COLUMN, f'column "{column.name}" in the schema file')
+    kind = choice(Kind, entry.get("kind", column.kind), "kind")
+    order = entry.get("order")
+    if order is not None and not isinstance(order, list):
+        raise SchemaError(f'column "{column.name}": order must be a list, such as ["low", "high"]')
+    weight = entry.get("weight", 1.0)
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        raise SchemaError(f'column "{column.name}": weight must be a number')
+    return Column(
+        column.name,
+        choice(Role, entry.get("role", "other"), "role"),
+        kind,
+        weight=float(weight),
+        order=tuple(map(str, order)) if order is not None else (column.order if kind == column.kind else None),
+        recode=choice(Recode, entry["recode"], "recode") if "recode" in entry else None,
+        missing=choice(Missing, entry["missing"], "missing") if "missing" in entry else None,
+        why="schema file",
+        hierarchy=_parse_hierarchy(column.name, entry.get("hierarchy")),
+    )
+
+
+def _parse_hierarchy(name: str, entry: Any) -> Any:
+    """Return the path of a hierarchy file, the way to build a tree, or the tree itself."""
+    if entry is None or isinstance(entry, str | Mapping):
+        return entry
+    raise SchemaError(
+        f'column "{name}": hierarchy must be a file, such as "jobs.csv", or a tree, such as '
+        '{craft = ["baker", "painter"]}'
+    )
+
+
+def _inline(value: Any) -> str:
+    """Return texts, lists and mappings as they stand on one line of a TOML file."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(str(name))} = {_inline(below)}" for name, below in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    return _text(str(value))
+
+
+def _only_known(found: Mapping[str, Any], known: set[str], where: str) -> None:
+    for key in found:
+        if key not in known:
+            raise SchemaError(f'{where} has an entry "{key}" that means nothing; {suggestion(key, sorted(known))}')
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+
+
+def _text(value: str) -> str:
+    escaped = "".join({"\\": "\\\\", '"': '\\"'}.get(c, c if c.isprintable() else f"\\U{ord(c):08X}") for c in value)
+    return f'"{escaped}"'

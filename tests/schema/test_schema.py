@@ -1,0 +1,115 @@
+import polars as pl
+import pytest
+
+from shoal.errors import ParameterError, SchemaError, UnknownColumn
+from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
+from shoal.schema.inference import bare_schema, infer_schema
+from shoal.schema.toml import format_schema, parse_schema
+from shoal.tables import Table
+
+PEOPLE = Table.from_native(
+    pl.DataFrame(
+        {
+            "patientId": [f"P{i}" for i in range(40)],
+            "code": list(range(100, 140)),
+            "age": [30 + i % 7 for i in range(40)],
+            "sex": ["f", "m"] * 20,
+            "grade": pl.Series(["low", "high"] * 20, dtype=pl.Enum(["low", "high"])),
+            "diagnosis": ["A", "B"] * 20,
+            "visits": [1.5] * 40,
+        }
+    )
+)
+
+
+def test_inference_guesses_roles_and_kinds_with_reasons():
+    found = {column.name: column for column in infer_schema(PEOPLE).columns}
+    assert found["patientId"].role == Role.IDENTIFIER
+    assert found["code"].role == Role.IDENTIFIER
+    assert "every value differs" in found["code"].why
+    assert (found["age"].role, found["age"].kind) == (Role.QUASI, Kind.NUMERIC)
+    assert (found["grade"].kind, found["grade"].order) == (Kind.ORDINAL, ("low", "high"))
+    assert found["diagnosis"].role == Role.CONFIDENTIAL
+    assert found["visits"].role == Role.QUASI
+    assert all(column.why for column in found.values())
+
+
+def test_the_drafted_file_reads_back_as_the_same_schema():
+    drafted = infer_schema(PEOPLE)
+    read = parse_schema(format_schema(drafted, "people.csv"), bare_schema(PEOPLE))
+    assert [(c.name, c.role, c.kind, c.order) for c in read.columns] == [
+        (c.name, c.role, c.kind, c.order) for c in drafted.columns
+    ]
+
+
+def test_every_choice_survives_the_file():
+    schema = Schema(
+        (
+            Column('odd "name" ☃\n', Role.QUASI, Kind.ORDINAL, weight=2.5, order=("a<b", 'c"')),
+            Column("y", Role.QUASI, Kind.NUMERIC, recode=Recode.MEDIAN, missing=Missing.IMPUTE),
+            Column("region", Role.OTHER, Kind.NOMINAL),
+            Column("w", Role.OTHER, Kind.NUMERIC),
+        ),
+        within=("region",),
+        sampling_weight="w",
+        missing=Missing.OWN_GROUP,
+    )
+    bare = Schema(tuple(Column(column.name, Role.OTHER, column.kind) for column in schema.columns))
+    read = parse_schema(format_schema(schema), bare)
+    assert (read.within, read.sampling_weight, read.missing) == (("region",), "w", Missing.OWN_GROUP)
+    for column, back in zip(schema.columns, read.columns, strict=True):
+        assert (column.name, column.role, column.kind, column.weight, column.order, column.recode, column.missing) == (
+            back.name, back.role, back.kind, back.weight, back.order, back.recode, back.missing,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("x = [", SchemaError, "not valid TOML"),
+        ("colums = 1", SchemaError, 'entry "colums" that means nothing; did you mean "columns"'),
+        ("columns = 1", SchemaError, r"\[columns.age\]"),
+        ("[columns.agee]\nrole='quasi'", UnknownColumn, 'column "agee" is not in the table; did you mean "age"'),
+        ("[columns.age]\nrol='quasi'", SchemaError, 'entry "rol" that means nothing; did you mean "role"'),
+        ("[columns.age]\nrole='quazi'", ParameterError, 'role="quazi" is not known; did you mean "quasi"'),
+        ("[columns.age]\nkind='numerik'", ParameterError, "did you mean"),
+        ("[columns.age]\nweight='much'", SchemaError, "weight must be a number"),
+        ("[columns.age]\nweight=-1", SchemaError, "weight=-1.0 must be a finite number"),
+        ("[columns.sex]\nrecode='mean'", SchemaError, 'column "sex" is nominal and has no mean; choose one of'),
+        ("[columns.sex]\norder='a'", SchemaError, "order must be a list"),
+        ("within = 'sex'", SchemaError, "must be a list of column names"),
+        ("within = ['sexx']", UnknownColumn, 'did you mean "sex"'),
+    ],
+)
+def test_mistakes_in_the_file_are_named(text, error, message):
+    with pytest.raises(error, match=message):
+        parse_schema(text, bare_schema(PEOPLE))
+
+
+def test_columns_that_the_file_does_not_name_are_released_as_they_are():
+    read = parse_schema("[columns.age]\nrole = 'quasi'", bare_schema(PEOPLE))
+    assert {column.role for column in read.columns if column.name != "age"} == {Role.OTHER}
+
+
+def test_arguments_override_a_schema():
+    schema = bare_schema(PEOPLE).updated(quasi=["age", "sex"]).updated(quasi=["age"], kinds={"age": "nominal"})
+    assert [column.name for column in schema.quasi] == ["age"]
+    assert schema["age"].kind == Kind.NOMINAL
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"quasi": ["agee"]}, 'did you mean "age"'),
+        ({"quasi": ["age"], "confidential": ["age"]}, 'column "age" is given two roles'),
+        ({"quasi": ["sex"], "recode": "mean"}, 'column "sex" is nominal and has no mean'),
+        ({"quasi": ["age"], "within": ["age"]}, "cannot be a stratum and a quasi-identifier at once"),
+        ({"identifiers": ["age"], "sampling_weight": "age"}, "cannot be the sampling weight and an identifier"),
+        ({"weights": {"age": float("nan")}}, "must be a finite number"),
+        ({"missing": "drop"}, 'missing="drop" is not known'),
+        ({"orders": {"sex": ["f", "f"]}}, "names a category twice"),
+    ],
+)
+def test_choices_that_do_not_fit_are_refused(changes, message):
+    with pytest.raises((SchemaError, ParameterError), match=message):
+        bare_schema(PEOPLE).updated(**changes)
