@@ -1,19 +1,35 @@
 # Every target says what it does; `make` lists them.
 PYTHON ?= python3
+PYTHONS ?= python3.11 python3.13
 
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-install: ## install Shoal with everything needed to work on it
+install: ## install Shoal with everything needed to work on it, and the hooks of git
 	$(PYTHON) -m pip install -e '.[test,quality,docs,stats-files]'
+	$(PYTHON) -m pre_commit install --hook-type pre-commit --hook-type commit-msg
 
-test: ## run the tests (the slow ones excepted)
-	$(PYTHON) -m pytest -n auto -m 'not slow'
+test: ## run the default set of tests (a few minutes)
+	$(PYTHON) -m pytest -n auto
 
-test-slow: ## run the slow tests: the large published tables
-	$(PYTHON) -m pytest -m slow
+test-long: ## run the long set: large tables, many processes, ten times as many random inputs
+	$(PYTHON) -m pytest -n auto -m long
+
+test-slow: ## run the slow set: published tables that take minutes each
+	$(PYTHON) -m pytest -n auto -m slow
+
+test-browser: ## look at the pages in Chromium
+	$(PYTHON) -m pytest -m browser tests/browser
+
+test-python: ## run the default set in a fresh environment: make test-python PYTHON=python3.13
+	environment=$$(mktemp -d) && trap 'rm -rf "$$environment"' EXIT && $(PYTHON) -m venv "$$environment" \
+	  && "$$environment/bin/python" -m pip install --quiet '.[test,quality]' \
+	  && "$$environment/bin/python" -m mypy && "$$environment/bin/python" -m pytest -n auto
+
+test-versions: ## the same for the oldest and the newest supported Python (PYTHONS)
+	for python in $(PYTHONS); do $(MAKE) test-python PYTHON=$$python || exit 1; done
 
 lint: ## ruff: rules and format
 	$(PYTHON) -m ruff check .
@@ -21,6 +37,9 @@ lint: ## ruff: rules and format
 
 types: ## mypy on the package
 	$(PYTHON) -m mypy
+
+layers: ## import-linter: packages import lower packages only
+	lint-imports
 
 docs: ## renew the generated pages and build the site into site/
 	$(PYTHON) docs/method_pages.py
@@ -36,4 +55,7 @@ demo: ## protect a generated table and write a report
 ci: ## what continuous integration runs, in a fresh environment
 	bash .ci/run
 
-.PHONY: help install test test-slow lint types docs bench demo ci
+release: ## build a release, check it in an empty environment, and tag it
+	bash .ci/release
+
+.PHONY: help install test test-long test-slow test-browser test-python test-versions lint types layers docs bench demo ci release

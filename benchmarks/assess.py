@@ -13,7 +13,6 @@ import os
 import subprocess
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -42,8 +41,7 @@ for name in names:
 
 
 def adult_file():
-    root = Path(__file__).parent.parent
-    return Path(os.environ.get("SHOAL_DATA", root.parent / "shared" / "data")) / "adult.csv.gz"
+    return shoal.datasets.reference_path("adult")
 
 
 def best_of(repeat, call):

@@ -1,9 +1,9 @@
-"""How long the distance-based methods take: our time, the time others need, and the ratio; then growth with n.
+"""Time of the distance-based methods: Shoal, other implementations, and the ratio; then growth with n.
 
-Our time is the best of three runs after a first one that compiles. The times of the papers are single-threaded Java on
-a Ryzen 9 5900X (thesis 2021) or an older machine (paper 2021), sdcMicro 5.8.1 was measured on two slow cores. Run from
-the root of the repository: ``python benchmarks/distance.py [--covertype] [--docs]``. Results are kept in
-docs/methods/distance-speed.json; ``--docs`` writes the tables of docs/methods/distance.md from them.
+The time of Shoal is the best of three runs after a first one that compiles. The times of the papers are single-threaded
+Java on a Ryzen 9 5900X (Thaeter 2021) or an older machine (Thaeter & Reischuk 2021), sdcMicro 5.8.1 was measured on two
+slow cores. Run from the root of the repository: ``python benchmarks/distance.py [--covertype] [--docs]``. Results are
+stored in docs/methods/distance-speed.json; ``--docs`` writes the tables of docs/methods/distance.md from them.
 """
 
 import sys
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 from kept import keep, kept, write_tables
 
 from published import thaeter
-from shoal.methods.registry import get_method
+from shoal.methods.running import run
 
 import reference
 
@@ -30,44 +30,44 @@ GROWING = ("mdav-plus", "mdav", "mdav-star", "ona-star")
 OTHERS = [
     # data, method, k, seconds of others, who, target
     ("credit_card", "mdav", 3, 17.333, "sdcMicro", 1.73),
-    ("credit_card", "mdav", 3, 11.8, "Java, thesis", None),
-    ("credit_card", "mdav-plus", 3, 4.6, "Java, thesis", None),
-    ("credit_card", "mdav-star", 3, 17.2, "Java, thesis", None),
-    ("credit_card", "ona-star", 5, 36.5, "Java, thesis", 4.0),
-    ("credit_card", "ona-star", 5, 145.0, "Java, paper", 4.0),
-    ("adult", "mdav", 3, 7.8, "Java, thesis", None),
-    ("adult", "mdav-star", 3, 141.0, "Java, paper", 2.0),
-    ("adult", "ona-star", 3, 358.0, "Java, paper", 5.0),
-    ("adult", "ona-star", 3, 148.6, "Java, thesis", 5.0),
+    ("credit_card", "mdav", 3, 11.8, "Java, Thaeter 2021", None),
+    ("credit_card", "mdav-plus", 3, 4.6, "Java, Thaeter 2021", None),
+    ("credit_card", "mdav-star", 3, 17.2, "Java, Thaeter 2021", None),
+    ("credit_card", "ona-star", 5, 36.5, "Java, Thaeter 2021", 4.0),
+    ("credit_card", "ona-star", 5, 145.0, "Java, Thaeter & Reischuk 2021", 4.0),
+    ("adult", "mdav", 3, 7.8, "Java, Thaeter 2021", None),
+    ("adult", "mdav-star", 3, 141.0, "Java, Thaeter & Reischuk 2021", 2.0),
+    ("adult", "ona-star", 3, 358.0, "Java, Thaeter & Reischuk 2021", 5.0),
+    ("adult", "ona-star", 3, 148.6, "Java, Thaeter 2021", 5.0),
     ("eia", "mdav", 3, 0.141, "sdcMicro", None),
-    ("eia", "max-distance", 3, 1.58, "Java, thesis", None),
-    ("eia", "ona-star", 3, 0.40, "Java, thesis", None),
-    ("census", "ona-star", 3, 0.06, "Java, thesis", None),
+    ("eia", "max-distance", 3, 1.58, "Java, Thaeter 2021", None),
+    ("eia", "ona-star", 3, 0.40, "Java, Thaeter 2021", None),
+    ("census", "ona-star", 3, 0.06, "Java, Thaeter 2021", None),
 ]
 COVERTYPE = ("covertype", "mdav", 10, 2853.0, "Matlab, 47:33", 600.0)
 
 
 def seconds(method, points, k, runs=3):
-    get_method(method).run(points[:2000], k)  # compiles
+    run(method, points[:2000], k)  # compiles
     best = np.inf
     for _ in range(runs):
         start = time.perf_counter()
-        get_method(method).run(points, k)
+        run(method, points, k)
         best = min(best, time.perf_counter() - start)
     return best
 
 
 def against_others(rows):
-    print(f"{'data':12} {'method':10} {'k':>3} {'ours (s)':>9} {'others (s)':>11} {'ratio':>7}  {'who':14} target (s)")
+    print(f"{'data':12} {'method':10} {'k':>3} {'Shoal (s)':>9} {'others (s)':>11} {'ratio':>7}  {'who':30} target (s)")
     known = {}
     for data, method, k, others, who, target in rows:
         points = reference.points(data) if data == "covertype" else thaeter.points(data)
         if (data, method, k) not in known:
             known[data, method, k] = seconds(method, points, k, 1 if data == "covertype" else 3)
             keep(RESULTS, f"{data} {method} {k}", {"seconds": known[data, method, k]})
-        ours = known[data, method, k]
-        goal = "" if target is None else f"{target:g} {'met' if ours <= target else 'missed'}"
-        print(f"{data:12} {method:10} {k:3} {ours:9.3f} {others:11.3f} {others / ours:7.1f}  {who:14} {goal}")
+        took = known[data, method, k]
+        goal = "" if target is None else f"{target:g} {'met' if took <= target else 'missed'}"
+        print(f"{data:12} {method:10} {k:3} {took:9.3f} {others:11.3f} {others / took:7.1f}  {who:30} {goal}")
 
 
 def growth(d=3, k=5):
@@ -89,8 +89,8 @@ def write_page():
     results = kept(RESULTS)
     lines = ["| table | method | k | seconds | of others | who | times |", "|---|---|---:|---:|---:|---|---:|"]
     for data, method, k, others, who, _ in [*OTHERS, COVERTYPE]:
-        ours = results[f"{data} {method} {k}"]["seconds"]
-        lines.append(f"| {data} | `{method}` | {k} | {ours:.3g} | {others:g} | {who} | {others / ours:.3g} |")
+        took = results[f"{data} {method} {k}"]["seconds"]
+        lines.append(f"| {data} | `{method}` | {k} | {took:.3g} | {others:g} | {who} | {others / took:.3g} |")
     grown = [
         "| method | columns | " + " | ".join(f"{n:,}" for n in SIZES) + " |",
         "|---|---:" + "|---:" * len(SIZES) + "|",

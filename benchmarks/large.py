@@ -1,16 +1,16 @@
 """How good and how fast are the methods for large tables, and how much memory do they need?
 
 Covertype (581,012 x 10) against the figures of the peers and of the papers, and generated tables of 1 and 10 million
-records (``--only 100m``: 100 million, in 17 GB). Each run is a process of its own with the loops compiled before
-the clock starts; "cpu" is the time of all cores together, which is what remains comparable on a machine that others use
-too. Memory is the peak of the process without the interpreter and its libraries, as a multiple of the float64 matrix.
+records (``--only 100m``: 100 million, in 17 GB). Each run is a separate process, and the loops are compiled before the
+time is measured; "cpu" is the time of all cores together, which is comparable on a machine that other programs use too.
+Memory is the peak of the process without the interpreter and its libraries, as a multiple of the float64 matrix.
 
-The last part gives ``auto`` a budget of seconds and says how much of it was used, measuring the machine included.
+The last part gives ``auto`` a time limit and prints the share of it that was used, including the calibration.
 
-    python benchmarks/large.py [--only covertype|1m|10m|100m|budget] [--efforts fast,balanced,best] [--storage float32]
+    python benchmarks/large.py [--only covertype|1m|10m|100m|limit] [--efforts fast,balanced,best] [--storage float32]
 
-What was measured in float64 is kept in docs/large-results.json; ``--docs`` (``--only none``: nothing but that) writes
-the tables of docs/speed-or-quality.md from it.
+Results in float64 are stored in docs/large-results.json; ``--docs`` (with ``--only none``: without new measurements)
+writes the tables of docs/speed-or-quality.md from them.
 """
 
 import argparse
@@ -35,7 +35,7 @@ PRINTED = [
 ]
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, RESULTS = DOCS / "speed-or-quality.md", DOCS / "large-results.json"
-BUDGETS = [("covertype", 5), ("covertype", 10), ("covertype", 20), ("1000000", 10), ("1000000", 30)]
+TIME_LIMITS = [("covertype", 5), ("covertype", 10), ("covertype", 20), ("1000000", 10), ("1000000", 30)]
 TARGETS = {5: (0.85, 20.0), 10: (1.50, 20.0)}
 
 
@@ -46,7 +46,7 @@ def covertype():
         if file.exists():
             with gzip.open(file, "rt") as lines:
                 return standardised(np.loadtxt(lines, delimiter=",", skiprows=1))
-    sys.exit("covertype_quant.csv.gz is neither in $SHOAL_DATA nor in ../shared/data")
+    sys.exit("covertype_quant.csv.gz is neither in $SHOAL_DATA nor in ../shared/data; set SHOAL_DATA")
 
 
 def generated(n, d=10, seed=0):
@@ -84,66 +84,69 @@ def memory(what):
 
 
 def one_run(data, k, effort, storage):
-    """Group one table as planned; prints what was found."""
-    from shoal.methods.effort import LADDER, calibrate, plan, seconds_for
+    """Group one table by a preset of the effort; print the results."""
+    from shoal.methods.calibration import calibrate
+    from shoal.methods.contract import labels_of
+    from shoal.methods.effort import EFFORT_LEVELS, choose_preset, seconds_for
     from shoal.methods.registry import get_method
 
     points = covertype() if data == "covertype" else generated(int(data))
     matrix = points.nbytes
     if effort.endswith("s"):
-        budget_run(points, k, effort)
+        limited_run(points, k, effort)
         return
     points = points.astype(storage, copy=False)
     calibration = calibrate(points, k)
-    chosen = plan(len(points), points.shape[1], k, effort=effort)  # the same on every machine
-    rung = next(rung for rung in LADDER if rung.block == chosen.options.get("block", 0))
-    planned = seconds_for(rung, len(points), points.shape[1], k, calibration)
+    chosen = choose_preset(len(points), points.shape[1], k, effort=effort)  # the same on every machine
+    level = next(level for level in EFFORT_LEVELS if level.block == chosen.options.get("block", 0))
+    planned = seconds_for(level, len(points), points.shape[1], k, calibration)
     function = get_method(chosen.method).function
     function(points[:5000].copy(), k, **chosen.options)  # compiles
     before = memory("VmRSS") - points.nbytes
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
     wall, cpu = time.perf_counter(), time.process_time()
-    labels = function(points, k, **chosen.options)
+    labels = labels_of(function(points, k, **chosen.options))
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     peak = (memory("VmHWM") - before) / matrix
     print(json.dumps({"wall": wall, "cpu": cpu, "peak": peak, "loss": loss(points, labels), "planned": planned}))
 
 
-def budget_run(points, k, budget):
-    """Group one table in a given time."""
+def limited_run(points, k, time_limit):
+    """Group one table within a time limit."""
+    from shoal.core.deadline import seconds_of
     from shoal.methods.auto import auto
-    from shoal.methods.effort import seconds_of
 
-    auto(points[:5000].copy(), k, budget=1)  # compiles
+    auto(points[:5000].copy(), k, time_limit=1)  # compiles
     auto(points[:1000].copy(), k, effort="best")
-    found = {}
+    seconds = seconds_of(time_limit)
     started = time.perf_counter()
-    labels = auto(points, k, budget=budget, facts=found)
+    outcome = auto(points, k, time_limit=seconds)
     wall = time.perf_counter() - started
-    used = wall / seconds_of(budget)
-    print(json.dumps({"wall": wall, "used": used, "loss": loss(points, labels), "why": found["why"]}))
+    found = {"wall": wall, "used": wall / seconds, "loss": loss(points, outcome.labels), "reason": outcome.reason}
+    print(json.dumps(found))
 
 
-def budgets(k=5):
-    print(f"\n{'table':12}{'budget s':>9}{'wall s':>8}{'used %':>8}{'loss %':>8}  chosen")
-    for data, seconds in BUDGETS:
+def limited_runs(k=5):
+    print(f"\n{'table':12}{'limit s':>9}{'wall s':>8}{'used %':>8}{'loss %':>8}  selected")
+    for data, seconds in TIME_LIMITS:
         command = [sys.executable, __file__, "--run", data, str(k), f"{seconds}s"]
         found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         keep(RESULTS, f"{data} {seconds}s", found)
         print(
-            f"{data:12}{seconds:9}{found['wall']:8.1f}{100 * found['used']:8.0f}{found['loss']:8.3f}  {found['why']}",
+            f"{data:12}{seconds:9}{found['wall']:8.1f}{100 * found['used']:8.0f}{found['loss']:8.3f}"
+            f"  {found['reason']}",
             flush=True,
         )
 
 
 def write_page():
-    """Write the tables of the page from what is remembered."""
+    """Write the tables of the page from the stored results."""
     results = kept(RESULTS)
     titles = {"covertype": "Covertype", "1000000": "generated, 1,000,000 x 10"}
-    budget = ["| table | budget s | used % | loss % |", "|---|---:|---:|---:|"]
-    for data, seconds in BUDGETS:
+    limits = ["| table | time limit s | used % | loss % |", "|---|---:|---:|---:|"]
+    for data, seconds in TIME_LIMITS:
         if found := results.get(f"{data} {seconds}s"):
-            budget.append(f"| {titles[data]} | {seconds} | {100 * found['used']:.0f} | {found['loss']:.3f} |")
+            limits.append(f"| {titles[data]} | {seconds} | {100 * found['used']:.0f} | {found['loss']:.3f} |")
     others = ["| | k | loss % | seconds | processor s |", "|---|---:|---:|---:|---:|"]
     for k in TARGETS:
         others += [f"| {name} | {k} | {lost:.3g} | {seconds:.0f} | |" for name, at, lost, seconds in PRINTED if at == k]
@@ -166,12 +169,12 @@ def write_page():
                 f"| {title}, `{effort}` | {found['loss']:.3f} | {found['wall']:.1f}{times} | {found['cpu']:.1f} "
                 f"| {found['peak']:.2f} |"
             )
-    write_tables(PAGE, {"budgets": budget, "others": others, "growth": growth})
+    write_tables(PAGE, {"budgets": limits, "others": others, "growth": growth})
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--only", choices=["covertype", "1m", "10m", "100m", "budget", "none"])
+    arguments.add_argument("--only", choices=["covertype", "1m", "10m", "100m", "limit", "none"])
     arguments.add_argument("--docs", action="store_true", help="write the tables of docs/speed-or-quality.md")
     arguments.add_argument("--efforts", default="fast,balanced,best")
     arguments.add_argument("--storage", default="float64", choices=["float64", "float32"])
@@ -186,11 +189,11 @@ def main():
 
 
 def measure(chosen):
-    """Run what was chosen."""
+    """Run the selected measurements."""
     if chosen.only == "none":
         return
-    if chosen.only == "budget":
-        budgets()
+    if chosen.only == "limit":
+        limited_runs()
         return
     efforts = chosen.efforts.split(",")
     print(f"{'table':12}{'k':>4} {'method':24}{'loss %':>8}{'wall s':>8}{'cpu s':>8}{'planned':>9}{'x matrix':>10}")
@@ -224,7 +227,7 @@ def measure(chosen):
             line += f"   cpu {found['cpu'] / cpu['1000000', effort]:.1f} times that of a tenth"
         print(line, flush=True)
     if chosen.only is None:
-        budgets()
+        limited_runs()
 
 
 if __name__ == "__main__":

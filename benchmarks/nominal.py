@@ -1,13 +1,12 @@
-"""Tables of categories at growing size: time, weight, and errors in frequency tables, against the obvious choices.
+"""Categorical microdata of growing size: time, within-group distance and errors of frequency tables, with baselines.
 
     python benchmarks/nominal.py [--data adult,nursery] [--sizes 200,2000,20000,100000] [--docs]
 
 Adult's eight categorical attributes (beyond 30,162 records: drawn with replacement) and the eight attributes of Nursery
-(all 12,960 combinations; beyond that each combination several times). Compared are ``nominal`` with table-aware
-records, ``chi-search``, ``safe``, MDAV on categories with modes, and random groups with modes; k = 3. Seconds are those
-of the processor, all threads together; compiled before the clock starts. Results are kept in
-docs/methods/nominal-sizes.json, so that a run of some sizes renews those only; ``--docs`` writes the table of
-docs/methods/nominal.md from them.
+(all 12,960 combinations; beyond that each combination several times). The methods are ``nominal`` with representatives
+that preserve tables, ``chi-search``, ``safe``, MDAV on categories with modes, and random groups with modes; k = 3.
+Seconds are CPU seconds of all threads without compilation. Results are stored in docs/methods/nominal-sizes.json, so
+that a run of some sizes renews those only; ``--docs`` writes the table of docs/methods/nominal.md from them.
 """
 
 import argparse
@@ -23,11 +22,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 from kept import keep, kept, write_tables
 
 from shoal.core.frequency_errors import frequency_errors
-from shoal.core.grouping import Grouping, canonical_labels
-from shoal.core.row_classes import clustering_weight
+from shoal.core.grouping import Grouping
+from shoal.core.row_classes import within_group_distance
 from shoal.datasets import adult_categories, category_codes
 from shoal.methods.nominal.table_representatives import table_representatives
-from shoal.methods.registry import get_method
+from shoal.methods.running import run
 from shoal.recoding import group_modes
 
 K = 3
@@ -45,49 +44,48 @@ def adult(n):
 def nursery(n):
     rows = np.array(list(itertools.product(*(range(size) for size in NURSERY))), np.int32)
     rng = np.random.default_rng(1)
-    whole, rest = divmod(n, len(rows))
-    return np.vstack([np.repeat(rows, whole, axis=0), rows[rng.choice(len(rows), rest, replace=False)]])
+    copies, rest = divmod(n, len(rows))
+    return np.vstack([np.repeat(rows, copies, axis=0), rows[rng.choice(len(rows), rest, replace=False)]])
 
 
-def with_records(codes, labels):
-    labels = canonical_labels(labels)
-    return labels, codes[table_representatives(codes, labels)[labels]]
+def with_records(codes, outcome):
+    return codes[table_representatives(codes, outcome.labels)[outcome.labels]]
 
 
-def with_modes(codes, labels):
-    grouping = Grouping(labels, K)
+def with_modes(codes, outcome):
+    grouping = Grouping(outcome.labels, K)
     columns = [group_modes(column.astype(np.int64), grouping)[grouping.labels] for column in codes.T]
-    return grouping.labels, np.column_stack(columns)
+    return np.column_stack(columns)
 
 
-def standing(codes, labels):
-    return canonical_labels(labels), codes[labels]
+def of_method(codes, outcome):
+    return codes[outcome.representatives[outcome.labels]]
 
 
 MAKERS = {"adult": adult, "nursery": nursery}
 RUNS = {
     "nominal": {"nominal + tables": with_records, "nominal + modes": with_modes},
-    "chi-search": {"chi-search": standing},
-    "safe": {"safe": standing},
+    "chi-search": {"chi-search": of_method},
+    "safe": {"safe": of_method},
     "nominal-mdav": {"mdav + modes": with_modes},
     "random": {"random + modes": with_modes},
 }
 
 
 def measured(codes):
-    """Everything the table says about one table of codes."""
+    """All measurements of one table of codes."""
     found = {}
     for name, releases in RUNS.items():
         started = time.process_time()
-        labels = get_method(name).run(codes, K)
+        outcome = run(name, codes, K)
         grouped = time.process_time() - started
         for title, release in releases.items():
             started = time.process_time()
-            groups, released = release(codes, labels)
+            released = release(codes, outcome)
             seconds = grouped + time.process_time() - started
             errors = frequency_errors(codes, released, 3)
             found[title] = {
-                "seconds": round(seconds, 2), "weight": clustering_weight(codes, groups),
+                "seconds": round(seconds, 2), "distance": within_group_distance(codes, outcome.labels),
                 "chi_square": round(errors.chi_square, 1), "one_way": errors.dimensions[1].max_absolute,
                 "largest": errors.max_absolute,
             }  # fmt: skip
@@ -96,17 +94,18 @@ def measured(codes):
 
 
 def table(results):
-    head = "data|records|combinations|method|CPU seconds|weight|chi-square, up to dimension 3|largest error, one column"
+    head = "data|records|combinations|method|CPU seconds|within-group distance|chi-square, up to dimension 3|"
+    head += "largest error, one column"
     lines = [f"| {head.replace('|', ' | ')} | largest error |", "|---" * 9 + "|"]
     for key in sorted(results, key=lambda key: (key.split("/")[0], int(key.split("/")[1]))):
         data, n = key.split("/")
         first = f"| {data} | {int(n):,} | {results[key]['combinations']:,} |"
         for title in SHOWN:
-            one = results[key]["runs"][title]
-            weight = "-" if title in RUNS else f"{one['weight']:,.0f}"  # groups of any size
+            result = results[key]["runs"][title]
+            distance = "-" if title in RUNS else f"{result['distance']:,.0f}"  # groups of any size
             lines.append(
-                f"{first} {title} | {one['seconds']:,.1f} | {weight} | {one['chi_square']:,.0f} | "
-                f"{one['one_way']:,.0f} | {one['largest']:,.0f} |"
+                f"{first} {title} | {result['seconds']:,.1f} | {distance} | {result['chi_square']:,.0f} | "
+                f"{result['one_way']:,.0f} | {result['largest']:,.0f} |"
             )
             first = "| | | |"
     return lines
@@ -121,8 +120,8 @@ def main():
     if chosen.docs:
         write_tables(PAGES / "nominal.md", {"sizes": table(kept(RESULTS))})
         return
-    measured(adult(300))  # compiled
-    with_records(adult(2_000), get_method("random").run(adult(2_000), K))
+    measured(adult(300))  # compiles everything
+    with_records(adult(2_000), run("random", adult(2_000), K))
     for data in chosen.data.split(","):
         for n in map(int, chosen.sizes.split(",")):
             codes = MAKERS[data](n)

@@ -3,8 +3,8 @@
     SHOAL_PYCANON=DIR/bin/python python benchmarks/pycanon_figures.py
 
 pycanon needs an environment of its own: python -m venv DIR && DIR/bin/pip install pycanon==1.3.6. Small tables are
-drawn at random and stored with their figures; of Adult only the names of the columns are stored (the data is read from
-$SHOAL_DATA or ../shared/data).
+drawn at random and stored with their figures; of Adult only the names of the columns are stored (the data are read from
+$SHOAL_DATA).
 """
 
 import json
@@ -63,8 +63,10 @@ def small_tables():
 
 
 def adult_file():
-    folder = Path(os.environ.get("SHOAL_DATA", ROOT.parent / "shared" / "data"))
-    return folder / "adult.csv.gz"
+    directory = os.environ.get("SHOAL_DATA")
+    if not directory:
+        sys.exit("set SHOAL_DATA to the directory that contains adult.csv.gz")
+    return Path(directory, "adult.csv.gz")
 
 
 def main():

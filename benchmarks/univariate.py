@@ -2,12 +2,12 @@
 
     python benchmarks/univariate.py [--n 1000000] [--repeat 5] [--docs] [--huge]
 
-The peer runs in an environment of its own, named by $SHOAL_MICROAGG1D (its python); without it only our figures are
-printed. To add it: python -m venv DIR && DIR/bin/pip install microagg1d==0.4.0 && export
+microagg1d runs in a separate environment, whose Python interpreter $SHOAL_MICROAGG1D names; without it only the times
+of Shoal are printed. To add it: python -m venv DIR && DIR/bin/pip install microagg1d==0.4.0 && export
 SHOAL_MICROAGG1D=DIR/bin/python. Its first import compiles for about two minutes.
 
-Peer columns: "default" is method="auto" (not optimal for k <= 21), "best" the fastest of its methods with its default
-stable=1, "any" the fastest of all methods and all settings of stable, right or wrong. Best of several runs each.
+Columns of microagg1d: "default" is method="auto" (not optimal for k <= 21), "best" the fastest of its methods with its
+default stable=1, "any" the fastest of all methods and all settings of stable, correct or not. Best of several runs.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def cold_start():
 
 
 def first_compile(k):
-    """The first call ever: with an empty folder for machine code."""
+    """The first call of all, with an empty directory for machine code."""
     code = (
         "import time, numpy as np; from shoal.methods.univariate.optimal_1d import optimal_1d;"
         f"a = time.perf_counter(); optimal_1d(np.random.default_rng(0).random(500), {k});"
@@ -85,7 +85,7 @@ def first_compile(k):
 
 
 class Peer:
-    """microagg1d in a process of its own, asked run by run so that both sides meet the same machine."""
+    """microagg1d in a separate process; runs of both packages alternate, so that both use the same machine."""
 
     def __init__(self):
         python = os.environ.get("SHOAL_MICROAGG1D")
@@ -116,7 +116,7 @@ def once(call):
 
 
 def measure(x, file, k, peer, repeat):
-    """Ours, the sort in it, argsort and every setting of the peer in turns; the best time of each."""
+    """Shoal, its sort, argsort and every setting of microagg1d in turns; the best time of each."""
     optimal_1d(x[: max(4 * k, 300_000)], k)
     times, runs = {}, {}
     for _ in range(repeat):
@@ -146,9 +146,9 @@ def row_of(name, k, x, times, labels, runs):
     ):
         fastest = min((run[0] for run in kept), default=None)
         cells += [f"{1e3 * fastest:.0f}", f"{ours / fastest:.2f}"] if fastest else ["-", "-"]
-    mine = sse(x, labels)
-    cells.append(f"{runs['auto', 1][1] / mine:.4f}" if runs and mine > 0 else "-")
-    if any(smallest >= k and loss < mine * (1 - 1e-9) for _, loss, smallest in runs.values()):
+    own = sse(x, labels)
+    cells.append(f"{runs['auto', 1][1] / own:.4f}" if runs and own > 0 else "-")
+    if any(smallest >= k and loss < own * (1 - 1e-9) for _, loss, smallest in runs.values()):
         cells[-1] += " (another setting is BETTER than ours)"
     return f"| {name} | {k} | " + " | ".join(cells) + " |"
 
@@ -157,13 +157,13 @@ def main():
     options = argparse.ArgumentParser()
     options.add_argument("--n", type=int, default=1_000_000)
     options.add_argument("--repeat", type=int, default=3)
-    options.add_argument("--docs", action="store_true", help="also renew the table in docs/methods/univariate.md")
+    options.add_argument("--docs", action="store_true", help="also update the table in docs/methods/univariate.md")
     options.add_argument("--huge", action="store_true", help="one run with n = 100,000,000 instead")
     chosen = options.parse_args()
     if chosen.huge:
         huge()
         return
-    cold_start()  # puts machine code on disk if there is none
+    cold_start()  # stores the machine code on disk
     loading, warm = cold_start()
     lines = [f"Import {loading:.2f} s, first call in a process {warm:.2f} s; the first call ever, which compiles:"]
     lines.append(f"{first_compile(2):.1f} s (k=2), {first_compile(100):.1f} s (k=100).")

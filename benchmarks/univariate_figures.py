@@ -1,4 +1,4 @@
-"""Draw the figures of docs/methods/univariate.md from runs on this machine, and renew its tables.
+"""Draw the figures of docs/methods/univariate.md from runs on this machine, and update its tables.
 
     python benchmarks/univariate_figures.py [--n 1000000] [--repeat 3]
 
@@ -19,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 from charts import chart
 from kept import write_tables
 
-from shoal.methods.univariate.k_means_merged import kmeans_merged
+from shoal.methods.contract import labels_of
+from shoal.methods.univariate.k_means_merged import k_means_merged
 from shoal.methods.univariate.nearest_neighbour_forest import nearest_neighbour_forest
 from shoal.methods.univariate.optimal_1d import optimal_1d
 from shoal.methods.univariate.projection import grouped_sse, projection
@@ -57,7 +58,7 @@ def fastest(call, repeat):
 
 
 def runtimes(n, repeat):
-    """Figure 4: sorted input, so that the searches show; the sort is a line of its own."""
+    """Figure 4: run times on sorted input, which excludes the sort; the sort is a separate line."""
     x = np.random.default_rng(0).random(n)
     ordered = np.sort(x)
     times = {}
@@ -65,7 +66,7 @@ def runtimes(n, repeat):
         ks = [k for k in KS if k <= limit and 4 * k <= n]
         times[name] = [(k, fastest(lambda k=k, s=name: optimal_1d(ordered, k, search=s), repeat)) for k in ks]
     sort = fastest(lambda: sort_values(x), repeat)
-    times["our sort"] = [(k, sort) for k in KS if 4 * k <= n]
+    times["sort of Shoal"] = [(k, sort) for k in KS if 4 * k <= n]
     argsort = fastest(lambda: np.argsort(x), repeat)
     times["numpy argsort"] = [(k, argsort) for k in KS if 4 * k <= n]
     chart(
@@ -85,7 +86,7 @@ def losses():
     ks = (2, 3, 5, 10, 20, 30, 50)
     for name, columns in (("eia", range(1, 11)), ("tarragona", None)):
         if not (folder / f"{name}.csv").exists():
-            print(f"{name}.csv is not in {folder}; its figure stays as it is")
+            print(f"{name}.csv is not in {folder}; its figure is not updated")
             continue
         raw = np.unique(np.loadtxt(folder / f"{name}.csv", delimiter=",", skiprows=1, usecols=columns), axis=0)
         points = (raw - raw.mean(axis=0)) / raw.std(axis=0)
@@ -94,13 +95,13 @@ def losses():
             "best of 50 random": [
                 lambda k, p=points, s=s: projection(p, k, axis="random", directions=50, seed=s) for s in range(3)
             ],
-            "k-means 0.5": [lambda k, p=points, s=s: kmeans_merged(p, k, factor=0.5, seed=s) for s in range(3)],
-            "k-means 1": [lambda k, p=points, s=s: kmeans_merged(p, k, seed=s) for s in range(3)],
-            "k-means 2": [lambda k, p=points, s=s: kmeans_merged(p, k, factor=2.0, seed=s) for s in range(3)],
+            "k-means 0.5": [lambda k, p=points, s=s: k_means_merged(p, k, factor=0.5, seed=s) for s in range(3)],
+            "k-means 1": [lambda k, p=points, s=s: k_means_merged(p, k, seed=s) for s in range(3)],
+            "k-means 2": [lambda k, p=points, s=s: k_means_merged(p, k, factor=2.0, seed=s) for s in range(3)],
             "nearest neighbours": [lambda k, p=points, s=s: nearest_neighbour_forest(p, k, seed=s) for s in range(3)],
         }
         found = {
-            label: [(k, float(np.mean([grouped_sse(points, run(k)) for run in runs]))) for k in ks]
+            label: [(k, float(np.mean([grouped_sse(points, labels_of(run(k))) for run in runs]))) for k in ks]
             for label, runs in methods.items()
         }
         chart(DOCS / f"univariate-{name}.svg", f"{name.title()}, {len(points):,} distinct records", "k", "SSE", found)

@@ -5,7 +5,9 @@ The examples in it are those of the docstrings, which the tests run (pytest --do
 
 import importlib
 import inspect
+import re
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 
 from docstrings import cell, entries, markdown, sections
@@ -14,22 +16,34 @@ import shoal
 
 PAGE = Path(__file__).parent / "api.md"
 PARTS = {
-    "The way of a table": ["protect", "verify", "assess", "compare", "risk", "utility", "Release"],
-    "Arrays and groups": ["group", "refine", "optimal_1d", "Grouping", "all_methods", "get_method"],
-    "What columns are": ["Schema", "Column", "Role", "Kind", "Recode", "Missing", "Hierarchy"],
-    "The rest": ["Progress"],
-}
+    "Protect and check a table": [
+        "protect", "run_plan", "verify", "assess", "compare", "evaluate_release", "risk", "utility", "Release",
+    ],
+    "Stages of a protection": [
+        "load_table", "fit_encoding", "prepare", "group_records", "satisfy_requirements", "recode_table",
+        "release_table", "Encoding",
+    ],
+    "Plans": ["Plan", "Requirements", "MethodCall", "ReadOptions"],
+    "Columns": ["Schema", "Column", "Role", "Kind", "Recode", "Missing", "Hierarchy", "read_hierarchy"],
+    "Arrays and groups": ["group", "run_method", "refine", "optimal_1d", "Grouping", "Outcome", "Objective"],
+    "Methods": ["all_methods", "get_method", "method"],
+    "Progress": ["Progress"],
+}  # fmt: skip
 MODULES = {
     "shoal.sklearn": "scikit-learn",
     "shoal.dp": "Differential privacy",
-    "shoal.datasets": "Data to try things on",
+    "shoal.evaluate": "Measures for arrays and groupings",
+    "shoal.methods.optimal": "Lower bounds",
+    "shoal.methods.partition": "Scans of options",
+    "shoal.datasets": "Generated tables and reference data",
     "shoal.errors": "Errors",
 }
 HEADER = """\
 # API reference
 
-This page is written by `docs/api.py` from the docstrings, and the tests run the examples. Names are loaded when they
-are first used: `import shoal` costs next to nothing. Methods of grouping have [pages of their own](methods/index.md).
+`docs/api.py` writes this page from the docstrings, and the tests run the examples. Names are loaded when they are first
+used, so `import shoal` takes a fraction of a second. Each grouping method has [a page of its own](methods/index.md).
+Stages and plans are explained under [stages](stages.md), methods in other packages under [extending](extending.md).
 """
 
 
@@ -37,7 +51,7 @@ def page():
     """Return the text of the page."""
     missing = set(shoal.__all__) - {name for names in PARTS.values() for name in names} - {"datasets", "dp", "errors"}
     if missing:
-        raise SystemExit(f"docs/api.py has no place for {sorted(missing)}")
+        raise SystemExit(f"docs/api.py lists no part for {sorted(missing)}")
     lines = [HEADER]
     for title, names in PARTS.items():
         lines.append(f"## {title}\n")
@@ -52,7 +66,7 @@ def page():
 
 
 def public(module):
-    """Return names and things of a module that are its own or that it lists."""
+    """Return the functions and classes that a module lists, or that it defines."""
     names = getattr(module, "__all__", None) or [
         name
         for name, found in vars(module).items()
@@ -78,34 +92,40 @@ def described(name, thing):
                       for names, meaning in entries(text[title])]  # fmt: skip
             lines.append("")
     if text.get("Examples"):
-        lines += ["```python", text["Examples"], "```", ""]
+        lines += ["```python", example(name, thing, text["Examples"]), "```", ""]
     if inspect.isclass(thing) and not issubclass(thing, (Exception, Enum)):
         lines += members(thing)
     return lines
 
 
+def example(name, thing, text):
+    """Return the example of a docstring; a function whose public name differs from its own is called by the former."""
+    own = getattr(thing, "__name__", name)
+    return text if name.endswith(f".{own}") else re.sub(rf"\b{own}\(", f"{name}(", text)
+
+
 def members(thing):
-    """Return the table of the public methods and properties that a class documents itself."""
+    """Return the table of the public methods and properties that a class documents itself; methods end in ``()``."""
     rows = []
     for name, member in vars(thing).items():
-        function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
-        function = getattr(member, "func", function)  # cached properties
+        is_property = isinstance(member, property | cached_property)
+        function = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", member)
         doc = inspect.getdoc(function) if callable(function) else None
-        if name.startswith("_") or not doc:
+        if name.startswith("_") or not doc or inspect.isclass(function):
             continue
-        shown = f"`{name}`" if not inspect.isroutine(member) and not callable(member) else f"`{name}()`"
+        shown = f"`{name}`" if is_property else f"`{name}()`"
         rows.append(f"| {shown} | {cell(markdown(sections(doc)[''].split(chr(10) * 2)[0]))} |")
     return ["| member | |", "|---|---|", *rows, ""] if rows else []
 
 
 def signature(name, thing):
-    """Return how a thing is called, one argument a line where one line is not enough; types are in the docstring."""
+    """Return the call of a function or class, one argument a line where one line is too short; without types."""
     short = name.removeprefix("shoal.") if name.count(".") == 1 else name
     arguments = inspect.signature(thing).parameters.values()
     shown = []
-    for place, argument in enumerate(arguments):
+    for position, argument in enumerate(arguments):
         if argument.kind is argument.KEYWORD_ONLY and (
-            not place or list(arguments)[place - 1].kind not in {argument.KEYWORD_ONLY, argument.VAR_POSITIONAL}
+            not position or list(arguments)[position - 1].kind not in {argument.KEYWORD_ONLY, argument.VAR_POSITIONAL}
         ):
             shown.append("*")
         default = "" if argument.default is argument.empty else f"={default_text(argument.default)}"
@@ -116,8 +136,8 @@ def signature(name, thing):
 
 
 def default_text(value):
-    """Return a default as one would type it; objects without such a text by their class."""
-    text = repr(value)
+    """Return a default as Python code; objects without such a text by their class."""
+    text = repr(value.value if isinstance(value, Enum) else value)
     return type(value).__name__ if " at 0x" in text else "..." if text.startswith("<") else text
 
 

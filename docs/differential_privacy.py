@@ -1,4 +1,4 @@
-"""Write the tables of docs/differential-privacy.md from the calculators. Run: python docs/differential_privacy.py."""
+"""Write the tables of docs/differential-privacy.md, computed by shoal.dp. Run: python docs/differential_privacy.py."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ PAGE = Path(__file__).parent / "differential-privacy.md"
 
 
 def safe_table():
-    """The share of records that may be sampled before a safe k-anonymisation."""
+    """The largest sampling probability before a safe k-anonymisation."""
     lines = ["| k | epsilon 0.25 | epsilon 0.5 | epsilon 1 | epsilon 2 |", "|---|---|---|---|---|"]
     for k in (5, 10, 20, 50, 100):
         shares = [dp.safe_beta(k=k, epsilon=epsilon, delta=1e-6) for epsilon in (0.25, 0.5, 1.0, 2.0)]
@@ -18,7 +18,7 @@ def safe_table():
 
 
 def records_table():
-    """The records that the theorems ask for."""
+    """The numbers of records that the theorems require."""
     lines = [
         "| error at most | SmallDB, 55 interval queries on 10 cells | ReleaseIntervals, 1,024 cells |",
         "|---|---|---|",
@@ -36,7 +36,7 @@ def page(text):
         pattern = rf"(<!-- table {name} -->\n).*?(\n<!-- end -->)"
         text, found = re.subn(pattern, lambda match, table=table: match[1] + table + match[2], text, flags=re.DOTALL)
         if found != 1:
-            raise SystemExit(f"the page has no place for the table {name}")
+            raise SystemExit(f"the page has no markers for the table {name}")
     return text
 
 

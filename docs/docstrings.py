@@ -1,4 +1,4 @@
-"""Read numpy-style docstrings and write them as Markdown; what the pages of methods and of names share."""
+"""Read numpy-style docstrings and write them as Markdown; shared by the pages of methods and of public names."""
 
 import inspect
 import re
@@ -7,15 +7,15 @@ SECTIONS = ("Parameters", "Returns", "Attributes", "Examples")
 
 
 def sections(text):
-    """Return the parts of a docstring: "" for what stands before the first heading, then one entry a heading."""
+    """Return the parts of a docstring: "" for the text before the first heading, then one entry per heading."""
     found, name = {"": []}, ""
     lines = inspect.cleandoc(text).splitlines()
-    for place, line in enumerate(lines):
-        under = lines[place + 1] if place + 1 < len(lines) else ""
+    for position, line in enumerate(lines):
+        under = lines[position + 1] if position + 1 < len(lines) else ""
         if line in SECTIONS and set(under) == {"-"}:
             name = line
             found[name] = []
-        elif not (set(line) == {"-"} and place and lines[place - 1] == name):
+        elif not (set(line) == {"-"} and position and lines[position - 1] == name):
             found[name].append(line)
     return {name: "\n".join(lines).strip("\n") for name, lines in found.items()}
 
@@ -32,12 +32,13 @@ def entries(text):
 
 
 def markdown(text):
-    """Turn the marks of docstrings into those of Markdown: roles and double backquotes become single ones."""
-    text = re.sub(r":\w+:`~?\.?(?:shoal\.)?([\w.]+)`", r"``\1``", text)
+    """Return docstring markup as Markdown: roles and double backquotes become single backquotes."""
+    text = re.sub(r":\w+:`~[\w.]*?(\w+)`", r"``\1``", text)
+    text = re.sub(r":\w+:`\.?([\w.]+)`", r"``\1``", text)
     text = re.sub(r"``(.+?)``", r"`\1`", text)
     return re.sub(r"(?<![`\w\\])(MDAV|ONA|MONA)\*", r"\1\\*", text)
 
 
 def cell(text):
-    """Return a text that may stand in a cell of a table."""
+    """Return a text for a cell of a table."""
     return " ".join(str(text).split()).replace("|", "\\|")

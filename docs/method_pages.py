@@ -1,11 +1,10 @@
 """Write docs/methods/index.md, a page for every method, and their part of the navigation, from the registry.
 
-Run from the root: python docs/method_pages.py. It reads the registry and docstrings and runs no method; the pictures
-come from docs/method_pictures.py.
+Run from the root: python docs/method_pages.py. It reads the registry and the docstrings and runs no method;
+docs/method_pictures.py draws the figures.
 """
 
 import inspect
-import re
 import sys
 from pathlib import Path
 
@@ -20,10 +19,10 @@ NAVIGATION = DOCS.parent / "mkdocs.yml"
 START, END = "  # written by docs/method_pages.py\n", "  # end of what docs/method_pages.py writes\n"
 FAMILIES = {
     "distance": "Distances between records",
-    "univariate": "One column, and many through a projection",
+    "univariate": "One column, and projections onto one",
     "partition": "Cutting the space",
     "optimal": "Optimal and nearly optimal",
-    "nominal": "Tables of categories",
+    "nominal": "Categorical microdata",
     "auto": "The default",
 }
 FAMILY_PAGES = {"auto": "../../speed-or-quality.md"} | {family: f"../{family}.md" for family in list(FAMILIES)[:5]}
@@ -41,18 +40,45 @@ OTHER_PAGES = {
     "nominal-v-mdav": "../nominal-partition.md",
 }
 READS = {
-    "points": "numbers, one or more columns (ordinal and nominal ones are turned into numbers)",
-    "values": "one column of numbers",
-    "codes": "categories: nominal and ordinal columns",
+    "points": "`points`: numbers, one or more columns (ordinal and nominal columns are encoded as numbers)",
+    "values": "`values`: one column of numbers",
+    "codes": "`codes`: categories, that is nominal and ordinal columns",
 }
 SIZES = {"brute-force": (14, 3), "matching": (60, 2)}
 HEADER = """\
 # Methods
 
-This page is written by `docs/method_pages.py` from the registry. On the command line `shoal methods` lists the same,
-and `shoal methods NAME` shows one method with its options. Every method has a page of its own with a picture.
+`docs/method_pages.py` writes this page from the registry. `shoal methods` lists the supported methods on the command
+line, `shoal methods --all` all of them, and `shoal methods NAME` shows one with its options. Every method has a page
+with a figure.
 
-`auto`, the default, chooses one of them for the size of the table and names it in the result.
+`auto`, the default, selects one of the supported methods for the data, k and the time limit; the result and the
+manifest name it. How it selects: [choosing speed or quality](../speed-or-quality.md).
+
+**Supported** methods have an algorithm version, for example `mdav@1`, which the manifest records. For a given version
+the groups of a table never change within a major version of Shoal. The other methods are **research** methods: they
+reproduce the literature, and their results may change with any release.
+
+In the column *time*, n is the number of records, d the number of numeric coordinates of a record, m the number of
+categorical columns, k the minimum group size, s the number of frequency tables, c the number of clusters, and rho the
+exponent of the block size n^rho.
+"""
+
+
+SOURCES = """\
+## Main sources
+
+- Thaeter 2021: F. Thaeter, *k-anonymous Microaggregation*, dissertation, Universität zu Lübeck, 2021.
+- Thaeter & Reischuk 2021: F. Thaeter, R. Reischuk, *Scalable k-anonymous Microaggregation: Exploiting the Tradeoff
+  between Computational Complexity and Information Loss*, SCITEPRESS, 2021.
+- Cost 2023: V. C. Cost, *An Integer Optimization Approach to k-Anonymity on Nominal Data*, dissertation, Universität
+  Trier, 2023.
+- Stamm & Schaub 2024: F. I. Stamm, M. T. Schaub, *Faster Optimal Univariate Microaggregation*, Transactions on Machine
+  Learning Research, 2024.
+- Rebollo-Monedero et al. 2019: D. Rebollo-Monedero, A. Mohamad Mezher, X. Casanova Colomé, J. Forné, M. Soriano,
+  *Efficient k-Anonymous Microaggregation of Multivariate Numerical Data via Principal Component Analysis*, 2019.
+
+The pages of the methods name further sources, with their identifiers where they have one.
 """
 
 
@@ -60,13 +86,29 @@ def families():
     """Return the methods of each family that has any."""
     found = {family: [] for family in FAMILIES}
     for method in all_methods().values():
-        found[method.function.__module__.split(".")[2]].append(method)
+        if method.built_in:
+            found[method.function.__module__.split(".")[2]].append(method)
     return {family: methods for family, methods in found.items() if methods}
+
+
+def supported_table():
+    """Return the lines of the table of supported methods."""
+    methods = [method for methods in families().values() for method in methods if method.supported]
+    lines = ["## Supported methods\n", "| method | algorithm | description | when |", "|---|---|---|---|"]
+    for method in methods:
+        entries_of = (link(method), f"`{method.identity}`", method.title, method.when)
+        lines.append(f"| {' | '.join(cell(entry) for entry in entries_of)} |")
+    return [*lines, ""]
+
+
+def link(method):
+    """Return the name of a method as a link from the overview to its page."""
+    return f"[`{method.name}`](reference/{method.name}.md)"
 
 
 def index():
     """Return the text of the overview."""
-    parts = [HEADER]
+    parts = [HEADER, *supported_table()]
     for family, methods in families().items():
         if family == "auto":
             continue
@@ -74,13 +116,16 @@ def index():
             f"## {FAMILIES[family]}\n",
             f"Files: `src/shoal/methods/{family}/`. More: [{family}.md]({family}.md).\n",
         ]
-        parts += ["| method | what it does | time | guarantee | when | source |", "|---|---|---|---|---|---|"]
+        parts += [
+            "| method | status | description | time | guarantee | when | source |",
+            "|---|---|---|---|---|---|---|",
+        ]
         for method in methods:
-            name = f"[`{method.name}`](reference/{method.name}.md)"
-            facts = (name, method.title, method.cost, method.guarantee, method.when, method.reference)
-            parts.append(f"| {' | '.join(cell(fact) for fact in facts)} |")
+            status = f"`{method.identity}`" if method.supported else "research"
+            texts = (method.title, method.complexity, method.guarantee, method.when, method.reference)
+            parts.append(f"| {' | '.join(cell(text) for text in (link(method), status, *texts))} |")
         parts.append("")
-    return "\n".join(parts)
+    return "\n".join([*parts, SOURCES])
 
 
 def page(method, family):
@@ -94,41 +139,64 @@ def page(method, family):
     parts = [
         f"# {method.name}\n",
         f"{method.title}.\n",
-        f"![What {method.name} does to a small table](../pictures/{method.name}.svg)\n",
+        f"![The groups of {method.name} on a small table](../pictures/{method.name}.svg)\n",
         f"{caption(method)}\n",
         "## Idea\n",
         *[f"{markdown(part)}\n" for part in idea],
         "## When to use it\n",
         f"{method.when[0].upper()}{method.when[1:]}.\n",
-        "## Facts\n",
-        "| fact | |",
+        "## Properties\n",
+        "| property | |",
         "|---|---|",
+        f"| status | {status(method)} |",
         f"| reads | {READS[method.data]} |",
-        f"| time | {cell(method.cost)} |",
+        f"| time | {cell(method.complexity)} |",
         f"| guarantee | {cell(method.guarantee)} |",
     ]
     if method.max_size is not None:
         parts.append(f"| largest group | {method.max_size(5)} records for k = 5, {method.max_size(10)} for k = 10 |")
+    if method.proves is not None:
+        parts.append(f"| proves | a lower bound on the {cell(method.proves)} |")
+    if method.represents:
+        parts.append("| representatives | a record of each group, selected by the method |")
     parts += [
-        f"| chance | {'random numbers from `seed`; the same seed, the same groups' if method.seeded else 'none'} |",
+        f"| random numbers | {'from `seed`; the same seed gives the same groups' if method.seeded else 'none'} |",
+        f"| time limit | {time_limit(method)} |",
         f"| source | {cell(method.reference)} |",
         f"| code | `src/{module.__name__.replace('.', '/')}.py` |",
         "",
-        f"How it compares, with figures measured here beside the published ones: [{Path(where).name}]({where}).\n",
+        f"Comparison with other methods and with published results: [{Path(where).name}]({where}).\n",
         "## Options\n",
         *options(method, text.get("Parameters", "")),
-        "## Use it\n",
+        "## Example\n",
         *usage(method),
     ]
     return "\n".join(parts)
 
 
+def status(method):
+    """Return whether the results of a method are frozen, and since which version of the algorithm."""
+    if method.supported:
+        return f"supported, algorithm version {method.version} (`{method.identity}` in the manifest)"
+    return "research: results may change with a release"
+
+
+def time_limit(method):
+    """Return whether a method can stop early, and its limit if none is given."""
+    if "time_limit" not in method.injected:
+        return "none"
+    default = inspect.signature(method.function).parameters["time_limit"].default
+    text = "`time_limit` (`--time-limit`)"
+    return text if default is None else f"{text}; {default:g} s if not given"
+
+
 def caption(method):
+    """Return what the figure of a method shows."""
     if method.data == "codes":
-        return "A record is a column of letters. Gaps separate groups, frames mark values that changed."
+        return "Each record is a column of letters. Gaps separate groups; frames mark values that changed."
     if method.data == "values":
-        return "Dots are the values of one column; each bar is a group, which is replaced by its mean."
-    return "Dots are records in the plane. Each blob is a group; the cross is the mean that replaces its records."
+        return "Dots are the values of one column. Each bar is a group, whose values are replaced by their mean."
+    return "Dots are records in the plane. Each area is a group; the cross is the mean that replaces its records."
 
 
 def options(method, documented):
@@ -139,20 +207,17 @@ def options(method, documented):
     meanings.setdefault("storage", "`float32` halves the memory of a large table; sums and distances stay float64.")
     lines = [
         "`--option NAME=VALUE` on the command line, `options={...}` in Python.\n",
-        "| option | type | default | meaning |",
+        "| option | values | default | meaning |",
     ]
     lines.append("|---|---|---|---|")
     for option in method.options.values():
         meaning = meanings.get(option.name, "")
-        kind = re.sub(
-            r"Literal\[(.*?)\]", lambda found: found[1].replace("'", "").replace(", ", " or "), option.type_name
-        )
-        lines.append(f"| `{option.name}` | {cell(kind)} | `{option.default}` | {cell(meaning)} |")
+        lines.append(f"| `{option.name}` | {cell(option.type_text)} | `{option.default}` | {cell(meaning)} |")
     return [*lines, ""]
 
 
 def usage(method):
-    """Return the lines that show a command and a call; tests run them."""
+    """Return the lines of the example; the tests run it."""
     n, k = SIZES.get(method.name, (60, 3))
     draw = "integers(0, 3, size=({n}, 3))" if method.data == "codes" else "normal(size=({n}, {d}))"
     draw = draw.format(n=n, d=1 if method.data == "values" else 2)

@@ -1,10 +1,10 @@
-"""Draw docs/methods/pictures/*.svg: what each method does to the same small table.
+"""Draw docs/methods/pictures/*.svg: the groups of each method on the same small table.
 
     python docs/method_pictures.py [NAME ...]
 
-Methods for numbers group 80 records in the plane (brute-force 14, matching pairs), ``optimal-1d`` one column; groups
-are drawn as blobs around their records with a cross at the mean. Methods for categories protect 24 records of four
-columns; a record is a column of letters, before and after. The figures below the pictures are measured, so this script
+Methods for numbers group 80 records in the plane (brute-force 14, matching pairs), ``optimal-1d`` one column; a group
+is drawn as an area around its records with a cross at the mean. Methods for categories protect 24 records of four
+columns; a record is a column of letters, before and after. The numbers below the figures are measured, so this script
 runs the methods; docs/method_pages.py does not.
 """
 
@@ -25,15 +25,15 @@ STYLE = "text{font:12px system-ui,sans-serif;fill:#777}"
 
 
 def plane(n=80):
-    """Records in the plane: three clumps of different density, and some scattered around."""
+    """Records in the plane: three clusters of different density, and some scattered records."""
     rng = np.random.default_rng(7)
-    clumps = [rng.normal(centre, spread, (24, 2)) for centre, spread in (((2, 2), 0.5), ((7, 4), 0.9), ((4, 7), 0.7))]
-    points = rng.permutation(np.vstack([*clumps, rng.uniform(0, 9, (8, 2))]))[:n]
+    clusters = [rng.normal(centre, spread, (24, 2)) for centre, spread in (((2, 2), 0.5), ((7, 4), 0.9), ((4, 7), 0.7))]
+    points = rng.permutation(np.vstack([*clusters, rng.uniform(0, 9, (8, 2))]))[:n]
     return (points - points.mean(axis=0)) / points.std(axis=0)
 
 
 def categories():
-    """Twenty-four people of four nominal columns that depend on each other."""
+    """Twenty-four records of four nominal columns that depend on each other."""
     rng = np.random.default_rng(3)
     kinds = np.array([["f", "n", "p", "a"], ["m", "s", "s", "b"], ["f", "e", "t", "c"], ["m", "w", "s", "a"]])
     people = kinds[rng.integers(0, 4, 24)]
@@ -43,7 +43,7 @@ def categories():
 
 
 def picture(name):
-    """Return the picture of one method as SVG."""
+    """Return the figure of one method as SVG."""
     method = shoal.get_method(name)
     return of_categories(name) if method.data == "codes" else of_points(name, one_column=method.data == "values")
 
@@ -56,8 +56,8 @@ def of_points(name, *, one_column=False):
     labels = shoal.group(points, k, method=name)
     loss = 100 * total_cost(np.ascontiguousarray(points), labels) / points.size
     low, high = points.min(axis=0), points.max(axis=0)
-    room = np.array([WIDTH - 40, 300 - 40])[: points.shape[1]]
-    placed = 20 + (points - low) / (high - low) * room
+    extent = np.array([WIDTH - 40, 300 - 40])[: points.shape[1]]
+    placed = 20 + (points - low) / (high - low) * extent
     if one_column:
         placed = np.column_stack([placed, np.full(n, 40.0)])
     height = 80 if one_column else 300
@@ -141,7 +141,7 @@ def svg(body, style, below, height, title):
 
 def main(names):
     FOLDER.mkdir(exist_ok=True)
-    known = shoal.all_methods()
+    known = [name for name, method in shoal.all_methods().items() if method.built_in]
     for name in names or known:
         (FOLDER / f"{name}.svg").write_text(picture(name), encoding="utf-8")
         print(name)

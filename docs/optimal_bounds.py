@@ -3,10 +3,8 @@
 import numpy as np
 
 from shoal.datasets import load
-from shoal.methods.distance.ona_star import ona_star
-from shoal.methods.optimal.matching import matching
-from shoal.methods.optimal.mu_approx import mu_approx
-from shoal.methods.optimal.neighbour_bound import instant_bound
+from shoal.methods.optimal import instant_bound
+from shoal.methods.running import run
 
 TABLES = ("census", "tarragona", "eia", "cloud1", "cloud2")
 PAIRS = ("census", "tarragona", "cloud1", "cloud2")  # eia takes many minutes
@@ -34,17 +32,16 @@ def main():
         total = ((points - points.mean(axis=0)) ** 2).sum()
         cells = []
         for k in SIZES:
-            bound, found = instant_bound(points, k) / total, loss(points, ona_star(points, k))
+            bound, found = instant_bound(points, k) / total, loss(points, run("ona-star", points, k).labels)
             cells.append(f"{100 * bound:.2f} / {100 * found:.2f} ({100 * bound / found:.0f} %)")
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
     print("\n| table | `matching` | bound on pairs | `ona-star` | `mu-approx` |\n|---|---:|---:|---:|---:|")
     for name in PAIRS:
         points = standardised(name)
         total = ((points - points.mean(axis=0)) ** 2).sum()
-        facts = {}
-        pairs = loss(points, matching(points, 2, facts=facts))
-        others = [loss(points, method(points, 2)) for method in (ona_star, mu_approx)]
-        figures = (pairs, facts["strict_bound"] / total, *others)
+        pairs = run("matching", points, 2)
+        others = [loss(points, run(method, points, 2).labels) for method in ("ona-star", "mu-approx")]
+        figures = (loss(points, pairs.labels), pairs.objective.bound / total, *others)
         print(f"| {name} | " + " | ".join(f"{100 * figure:.3f}" for figure in figures) + " |", flush=True)
 
 

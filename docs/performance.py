@@ -1,4 +1,4 @@
-"""Write docs/performance.md from the benchmarks that take a minute. Run from the root: python docs/performance.py."""
+"""Write docs/performance.md from short benchmarks. Run from the root directory: python docs/performance.py."""
 
 import os
 import platform
@@ -8,7 +8,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).parent / "performance.md"
 RUNS = {
-    "Everything but the grouping": ["benchmarks/flow.py"],
+    "All stages except grouping": ["benchmarks/flow.py"],
     "Files": ["benchmarks/tables.py"],
     "Risk and utility of a release": ["benchmarks/risk.py"],
     "From the command to the first result": ["benchmarks/start.py", "--cold"],
@@ -16,8 +16,10 @@ RUNS = {
 HEADER = """\
 # Performance
 
-This page is written by `docs/performance.py`, which runs the scripts named below. Measured with Python {python} on
-{cores} cores; read figures as orders of magnitude, and run the scripts on your machine.
+`docs/performance.py` writes this page from the output of the scripts named below. The times were measured with Python
+{python} on {cores} cores; they are orders of magnitude. Run the scripts to measure your machine.
+
+The time of grouping depends on the method and is not included: see [choosing speed or quality](speed-or-quality.md).
 """
 
 

@@ -1,4 +1,4 @@
-"""Take the picture of the report for README.md: the top of the page that ``shoal demo`` writes, in Chromium.
+"""Take the screenshot of the report for README.md: the top of the page that ``shoal demo`` writes, in Chromium.
 
 Needs ``shoal[browser]`` and a Chromium. Run from the root: python docs/report_picture.py.
 """

@@ -1,9 +1,9 @@
-"""Measure and write the tables and pictures of docs/speed-or-quality.md and docs/methods/partition.md.
+"""Measure and write the tables and figures of docs/speed-or-quality.md and docs/methods/partition.md.
 
     python docs/reproduction_partition.py [curve [credit_card] [covertype]] [small] [--docs]
 
 ``curve``: loss over seconds for MONA with rho = 0.2 ... 1 and for MONA⁺ on Credit Card and Covertype; ``small``: MONA⁺
-beside ONA* on the small tables. Results are kept in docs/methods/partition-results.json; ``--docs`` writes the pages
+beside ONA* on the small tables. Results are stored in docs/methods/partition-results.json; ``--docs`` writes the pages
 from them. Times are those of all cores together.
 """
 
@@ -16,64 +16,60 @@ from charts import chart
 from kept import keep, kept, write_tables
 
 from shoal.datasets import load
+from shoal.methods.contract import labels_of
+from shoal.methods.effort import EFFORT_LEVELS
 from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.registry import get_method
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "methods" / "partition-results.json"
 K = 5
-WARM = 50_000  # records of the run before, so that no loop is compiled while the clock runs
+WARM_UP_RECORDS = 50_000  # of a first run, so that no loop is compiled while the time is measured
 TITLES = {"credit_card": "Credit Card", "covertype": "Covertype"}
 RHOS = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-RUNGS = (  # block, passes, rounds, leaf: the ladder of the efforts and budgets
-    (1000, 1, 0, "mdav-plus"),
-    (3000, 1, 1, "mdav-star"),
-    (10_000, 3, 2, "mdav-star"),
-    (20_000, 4, 2, "mdav-star"),
-    (50_000, 6, 2, "mdav-star"),
-)
-SMALL = {"census": "Census", "tarragona": "Tarragona", "eia": "EIA", "cloud1": "Cloud1", "cloud2": "Cloud2"}
-SMALL |= {"credit_card": "Credit Card"}
+SMALL_TABLES = {"census": "Census", "tarragona": "Tarragona", "eia": "EIA", "cloud1": "Cloud1", "cloud2": "Cloud2"}
+SMALL_TABLES |= {"credit_card": "Credit Card"}
 
 
 def table(name):
-    """A reference table, standardised; set SHOAL_DATA to the folder that holds it."""
+    """A reference table, standardised; set SHOAL_DATA to the directory that holds it."""
     raw = load(name).to_numpy().astype(float)
     return np.ascontiguousarray((raw - raw.mean(axis=0)) / raw.std(axis=0))
 
 
 def measured(points, k, method, **options):
-    """Loss in percent and seconds of all cores; the loops are compiled before the clock starts."""
+    """Loss in percent and seconds of all cores; the loops are compiled before the time is measured."""
     function = get_method(method).function
     small = dict(options)
     if "macro" in small:
         small.update(macro=10 * k, distal=1)
-    function(points[:WARM].copy(), k, **small)
+    function(points[:WARM_UP_RECORDS].copy(), k, **small)
     started = time.process_time()
-    labels = function(points, k, **options)
+    labels = labels_of(function(points, k, **options))
     seconds = time.process_time() - started
     return {"loss": 100 * total_cost(points, labels) / points.size, "seconds": seconds, "n": len(points)}
 
 
 def settings():
-    """What the curves try: method, options, and what the table says of them."""
+    """The settings of the curves: method, options, and their description in the table."""
     for rho in RHOS:
         yield "mona", {"rho": rho}, f"rho = {rho}"
-    for block, passes, rounds, leaf in RUNGS:
-        options = {"block": block, "passes": passes, "rounds": rounds, "leaf": leaf}
-        yield "mona-plus", options, f"{block:,} records, {passes} {'pass' if passes == 1 else 'passes'}"
+    for level in EFFORT_LEVELS[1:-1]:
+        options = {"block": level.block, "passes": level.passes, "rounds": level.rounds, "leaf": level.leaf}
+        passes = "1 pass" if level.passes == 1 else f"{level.passes} passes"
+        yield "mona-plus", options, f"{level.block:,} records, {passes}"
 
 
 def measure_curve(name):
     points = table(name)
-    for method, options, said in settings():
+    for method, options, description in settings():
         found = measured(points, K, method, **options)
-        keep(RESULTS, f"curve {name} {method} {said}", found)
-        print(name, method, said, found, flush=True)
+        keep(RESULTS, f"curve {name} {method} {description}", found)
+        print(name, method, description, found, flush=True)
 
 
 def measure_small():
-    for name in SMALL:
+    for name in SMALL_TABLES:
         points = table(name)
         for method in ("ona-star", "mona-plus"):
             found = measured(points, K, method)
@@ -82,25 +78,25 @@ def measure_small():
 
 
 def write_curves(results):
-    """Write the two tables of the curves and their pictures."""
+    """Write the two tables of the curves and their figures."""
     tables = {}
     for name, title in TITLES.items():
         lines = ["| method | blocks | loss % | seconds |", "|---|---|---:|---:|"]
         curves = {"mona": [], "mona-plus": []}
-        for method, _, said in settings():
-            found = results[f"curve {name} {method} {said}"]
-            lines.append(f"| `{method}` | {said} | {found['loss']:.3f} | {found['seconds']:.2f} |")
+        for method, _, description in settings():
+            found = results[f"curve {name} {method} {description}"]
+            lines.append(f"| `{method}` | {description} | {found['loss']:.3f} | {found['seconds']:.2f} |")
             curves[method].append((found["seconds"], found["loss"]))
         tables[f"curve {name}"] = lines
-        picture = HERE / f"speed-or-quality-{name}.svg"
-        chart(picture, f"{title}, k = {K}", "seconds of all cores", "loss in per cent", curves, y_from_zero=True)
+        figure = HERE / f"speed-or-quality-{name}.svg"
+        chart(figure, f"{title}, k = {K}", "seconds of all cores", "loss in per cent", curves, y_from_zero=True)
     write_tables(HERE / "speed-or-quality.md", tables)
 
 
 def write_small(results):
     """Write the table of MONA⁺ beside ONA*."""
     lines = [f"| loss %, k = {K} | `ona-star` | `mona-plus` | change |", "|---|---:|---:|---:|"]
-    for name, title in SMALL.items():
+    for name, title in SMALL_TABLES.items():
         old, new = (results[f"small {name} {method}"]["loss"] for method in ("ona-star", "mona-plus"))
         lines.append(f"| {title} | {old:.3f} | {new:.3f} | {100 * (new / old - 1):+.1f} % |")
     write_tables(HERE / "methods" / "partition.md", {"small": lines})

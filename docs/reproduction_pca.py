@@ -1,10 +1,10 @@
-"""Measure and write the tables of docs/methods/pca.md beside what Rebollo-Monedero et al. 2019 print.
+"""Measure and write the tables of docs/methods/pca.md beside those of Rebollo-Monedero et al. 2019.
 
     python docs/reproduction_pca.py [tables] [scan] [readings] [--table Forest] [--k 100,50] [--docs]
 
-``tables``: Tables I to IV on Covertype (the paper's "Forest") and on a generated stand-in for its Large Census;
-``scan``: the number of components on random records; ``readings``: what the paper leaves open. Results are kept in
-docs/methods/pca-results.json; ``--docs`` writes the page from them. Times are those of all cores together.
+``tables``: Tables I to IV on Covertype (the paper's "Forest") and on generated data in place of its Large Census;
+``scan``: the number of components on random records; ``readings``: interpretations that the paper leaves open. Results
+are stored in docs/methods/pca-results.json; ``--docs`` writes the page from them. Times are those of all cores.
 """
 
 import argparse
@@ -15,11 +15,13 @@ import numpy as np
 from kept import keep, kept, write_tables
 from reproduction_partition import measured, table
 
-from shoal.methods.distance.mdav import mdav
 from shoal.methods.kernels.centroids import total_cost
-from shoal.methods.partition.pca_proximal import distal_records, macrocells
+from shoal.methods.partition.leaf_grouping import leaf_method
+from shoal.methods.partition.macrocells import distal_records, macrocells
 from shoal.methods.partition.principal_components import compress, spectrum_of
 from shoal.methods.partition.scans import scan_components
+
+mdav = leaf_method("mdav")
 
 METHODS = Path(__file__).parent / "methods"
 RESULTS, PAGE = METHODS / "pca-results.json", METHODS / "pca.md"
@@ -66,7 +68,7 @@ def large_census(n=149_642, seed=0):
 
 
 def measure_table(name, ks):
-    """Tables I to IV: loss and seconds of each method, and what the spectrum says."""
+    """Tables I to IV: loss and seconds of each method, and the energy of the components."""
     points = points_of(name)
     spectrum = spectrum_of(points)
     losses = {str(m): spectrum.energy_loss(m) for m in range(1, points.shape[1] + 1)}
@@ -137,20 +139,20 @@ def table_lines(name, results):
     for k in sorted(PRINTED[name], reverse=True):
         times, losses = PRINTED[name][k]
         plain = results[f"table {name} {k} mdav"]
-        for place, method in enumerate(RUNS):
+        for cell, method in enumerate(RUNS):
             found = results[f"table {name} {k} {method}"]
-            known = place < len(losses)
+            known = cell < len(losses)
             lines.append(
-                f"| {k} | `{method}` | {f'{losses[place]:.4f}' if known else ''} | {found['loss'] / 100:.4f} | "
-                f"{f'{losses[place] - losses[0]:+.4f}' if known else ''} | "
-                f"{(found['loss'] - plain['loss']) / 100:+.4f} | {f'{times[place] / times[0]:.2f}' if known else ''} | "
+                f"| {k} | `{method}` | {f'{losses[cell]:.4f}' if known else ''} | {found['loss'] / 100:.4f} | "
+                f"{f'{losses[cell] - losses[0]:+.4f}' if known else ''} | "
+                f"{(found['loss'] - plain['loss']) / 100:+.4f} | {f'{times[cell] / times[0]:.2f}' if known else ''} | "
                 f"{found['seconds'] / plain['seconds']:.2f} | {found['seconds']:.1f} |"
             )
     return lines
 
 
 def forest_lines(results):
-    """What is printed of the spectrum and the scans of Forest."""
+    """The published values of the spectrum and the scans of Forest."""
     spectrum = results["spectrum Forest"]
     return [
         "| | printed | here |",
@@ -172,7 +174,7 @@ def reading_lines(results):
     lines = ["| reading | " + " | ".join(f"k = {k}" for k in READ_AT) + " |", "|---" + "|---:" * len(READ_AT) + "|"]
     lines.append(f"| printed | {losses} |")
     names = [key.split(" ", 2)[2] for key in results if key.startswith(f"reading {READ_AT[0]} ")]
-    for what, said in (("loss", "{}"), ("among", "{}; loss among the components, what they discard added")):
+    for what, said in (("loss", "{}"), ("among", "{}; loss among the components plus the variance that they discard")):
         for name in sorted(sorted(names, reverse=True), key=lambda name: not name.startswith("centred,")):
             if what == "loss" or name.startswith("centred, "):
                 cells = " | ".join(f"{results[f'reading {k} {name}'][what]:.4f}" for k in READ_AT)
@@ -183,8 +185,8 @@ def reading_lines(results):
 def scan_lines(name, results):
     """The number of components on random records."""
     lines = ["| components | energy lost | extra D | time |", "|---:|---:|---:|---:|"]
-    places = sorted(int(key.rsplit(" ", 1)[1]) for key in results if key.startswith(f"scan {name} "))
-    cells = [(m, results[f"scan {name} {m}"]) for m in places]
+    counts = sorted(int(key.rsplit(" ", 1)[1]) for key in results if key.startswith(f"scan {name} "))
+    cells = [(m, results[f"scan {name} {m}"]) for m in counts]
     return lines + [f"| {m} | {at['energy']:.3f} | {at['extra']:+.4f} | {at['time']:.2f} |" for m, at in cells]
 
 

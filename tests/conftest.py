@@ -1,6 +1,12 @@
-"""What all tests share: the reference data, and compiled loops that are never stale."""
+"""What all tests share: named sets of tests, the reference data, and compiled loops that are never stale.
+
+``pytest`` runs the default set, which takes a few minutes. ``pytest -m long`` runs the tests that ``long_tests.txt``
+lists, and the random tests with ten times as many inputs; ``pytest -m slow`` those that take minutes each, ``pytest -m
+browser`` those that need Chromium. A test that is named on the command line (``file.py::test``) runs in any case.
+"""
 
 import hashlib
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -8,16 +14,31 @@ import pytest
 from hypothesis import settings
 
 SOURCE = Path(__file__).parent.parent / "src" / "shoal"
+LONG_TESTS = Path(__file__).parent / "long_tests.txt"
+NOT_BY_DEFAULT = ("long", "slow", "browser")
 
-settings.register_profile("shoal", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("shoal", max_examples=40, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("thorough", settings.get_profile("shoal"), max_examples=400)
 settings.load_profile("shoal")
 
 
+def is_thorough(config):
+    """Whether the long set was asked for, in which random tests try more inputs."""
+    return config.option.markexpr.strip() == "long"
+
+
 def pytest_configure(config):
-    """Drop cached machine code when any kernel changed: numba looks at the file of the caller, not of the callee."""
+    """Choose the effort of random tests, and drop machine code of kernels that changed.
+
+    numba compares the file of the caller, not that of the callee, with what it has cached.
+    """
+    if is_thorough(config):
+        settings.load_profile("thorough")
     if hasattr(config, "workerinput"):
         return
-    files = sorted(SOURCE.rglob("*.py"))
+    files = sorted(
+        file for part in ("core", "methods", "privacy", "recoding") for file in (SOURCE / part).rglob("*.py")
+    )
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
     stamp = SOURCE / "methods" / "__pycache__" / "kernels.sha256"
     if not stamp.exists() or stamp.read_text() != digest:
@@ -25,6 +46,44 @@ def pytest_configure(config):
             cached.unlink(missing_ok=True)
         stamp.parent.mkdir(exist_ok=True)
         stamp.write_text(digest)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Mark the long tests; without an expression (-m) keep only the default set."""
+    lines = [line.partition("#")[0].strip() for line in LONG_TESTS.read_text(encoding="utf-8").splitlines()]
+    unused = patterns = dict.fromkeys(line for line in lines if line)
+    for item in items:
+        name = item.nodeid.removeprefix("tests/")
+        matching = [pattern for pattern in patterns if fnmatchcase(name, pattern.replace("[", "[[]", 1))]
+        unused = {pattern: None for pattern in unused if pattern not in matching}
+        if matching or (is_thorough(config) and tries_more(item)):
+            item.add_marker("long")
+    everything = config.args == config.getini("testpaths")
+    if everything and unused:
+        raise pytest.UsageError(f"no test matches the lines of {LONG_TESTS.name}: {', '.join(unused)}")
+    if config.option.markexpr or any("::" in argument for argument in config.args):
+        return
+    kept = [item for item in items if not any(item.get_closest_marker(name) for name in NOT_BY_DEFAULT)]
+    if len(kept) < len(items):
+        chosen = set(map(id, kept))
+        config.hook.pytest_deselected(items=[item for item in items if id(item) not in chosen])
+        items[:] = kept
+
+
+def tries_more(item):
+    """Whether a test tries more random inputs in the long set, by hypothesis or in a loop of its own."""
+    function = getattr(item, "obj", None)
+    if getattr(function, "is_hypothesis_test", False):
+        own = getattr(function, "_hypothesis_internal_use_settings", settings.default)
+        return own.max_examples == settings.default.max_examples
+    return "repetitions" in getattr(item, "fixturenames", ())
+
+
+@pytest.fixture
+def repetitions(request):
+    """A function that returns how many random inputs to try: a tenth of the number, all of them in the long set."""
+    return (lambda number: number) if is_thorough(request.config) else (lambda number: max(1, number // 10))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The reference data of the literature, read from ``$SHOAL_DATA`` or from ``../shared/data`` beside the checkout."""
+"""The reference data of the literature, read from the directory in the environment variable ``SHOAL_DATA``."""
 
 import csv
 import gzip
@@ -11,14 +11,14 @@ import pytest
 
 
 def path(file_name):
-    """The path of a reference file; skips the test where there is none."""
-    folders = [Path(__file__).parents[2] / "shared" / "data"]
-    if "SHOAL_DATA" in os.environ:
-        folders.insert(0, Path(os.environ["SHOAL_DATA"]))
-    for folder in folders:
-        if (folder / file_name).exists():
-            return folder / file_name
-    pytest.skip(f"{file_name} is neither in $SHOAL_DATA nor in ../shared/data")
+    """The path of a reference file; skips the test if the file is absent."""
+    directory = os.environ.get("SHOAL_DATA")
+    if not directory:
+        pytest.skip(f"SHOAL_DATA is not set; set it to the directory that contains {file_name}")
+    file = Path(directory, file_name)
+    if not file.exists():
+        pytest.skip(f"{file_name} is not in {directory}, the directory in SHOAL_DATA")
+    return file
 
 
 def rows(file_name):

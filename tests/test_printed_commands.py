@@ -1,11 +1,12 @@
-"""Every command and every piece of Python that README and docs print runs, in a folder with the files that they name.
+"""Every command and every Python example of README and docs runs, in a directory with the files that they name.
 
-A page is one run: its blocks are executed from top to bottom in a folder of their own, as a reader would. ``shoal``
-runs in this process, other tools in a shell where they are installed. Commands that install something or run for long
-are not run here; what they name is checked instead. The scripts of ``examples/`` run in processes of their own.
+A page is one run: its blocks are executed from top to bottom in an empty directory, as a reader would do. ``shoal``
+runs in this process, other tools in a shell where they are installed. Commands that install something or take long are
+not run; the test checks that what they name exists. The scripts of ``examples/`` run in processes of their own.
 """
 
 import doctest
+import importlib.util
 import os
 import re
 import shlex
@@ -23,11 +24,12 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.cli import main
+from shoal.cli.application import main
+from shoal.methods.registry import _methods
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^```(?P<kind>\w*)\n(?P<text>.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^(?:<!-- edit (?P<file>\S+) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```", re.DOTALL | re.MULTILINE)
 NOT_HERE = {
     "api.md": "its examples are those of the docstrings, which run as doctests",
 }
@@ -38,17 +40,19 @@ QUICK = {"auto", "mdav", "ona-star", "optimal-1d", "mondrian", "mona-plus", "saf
 
 
 def blocks(page):
-    """Return the Python and the commands of a page; a block without a kind counts if it shows commands."""
+    """Return Python, commands and edits of a page; a block without a kind counts if it shows commands."""
     for found in BLOCK.finditer(page.read_text(encoding="utf-8")):
         kind, text = found["kind"], found["text"]
-        if kind == "python":
+        if found["file"]:
+            yield found["file"], text
+        elif kind == "python":
             yield kind, text
         elif kind == "sh" or (kind == "" and re.match(r"(shoal|python3?|make) ", text)):
             yield "sh", text
 
 
 def is_slow(page):
-    """Pages of single methods are many and alike: some run always, the others with the slow tests, as do long ones."""
+    """Pages of single methods are many and similar: some always run, the others with the slow tests, like long ones."""
     return page.name in LONG or (METHOD_PAGES in page.as_posix() and page.stem not in QUICK)
 
 
@@ -60,8 +64,18 @@ def page_cases():
 
 
 @pytest.fixture
+def registry():
+    """The registry of methods, restored after pages that register one."""
+    shoal.all_methods()
+    before = {name: dict(variants) for name, variants in _methods.items()}
+    yield
+    _methods.clear()
+    _methods.update(before)
+
+
+@pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with the files that pages name."""
+    """A directory with the files that pages name."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     people = shoal.datasets.patients(200)
@@ -73,25 +87,39 @@ def folder(tmp_path, monkeypatch):
     return people
 
 
+def load(name):
+    """Return a script of docs as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def names_for(people):
-    """What Python on the pages takes as given."""
+    """Return the names that Python on the pages uses without defining them."""
     codes = np.random.default_rng(0).integers(0, 3, size=(40, 3))
-    known = {"shoal": shoal, "np": np, "people": people, "codes": codes}
+    known = {"__name__": "page", "shoal": shoal, "np": np, "people": people, "codes": codes}
     safe = shoal.protect(people, k=3, quasi=["age", "income", "region"], confidential=["diagnosis"], method="mdav")
     safe.write("safe.csv")
     return known | {"original": people, "released": safe.data.select(safe.data.columns), "release": safe}
 
 
 @pytest.mark.parametrize("page", list(page_cases()))
+@pytest.mark.usefixtures("registry")
 def test_what_the_page_prints_runs(page, folder):
     names = names_for(folder)
+    outputs = load("outputs")
     for kind, text in blocks(page):
         if kind == "sh":
             run_commands(text)
+        elif kind.endswith(".toml"):
+            file = Path(kind)
+            file.write_text(outputs.edited(file.read_text(encoding="utf-8"), text), encoding="utf-8")
         elif ">>>" in text:
-            found = doctest.DocTestParser().get_doctest(text, dict(names), page.name, str(page), 0)
+            found = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), 0)
             runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-            assert runner.run(found).failed == 0
+            assert runner.run(found, clear_globs=False).failed == 0
+            names |= found.globs
         else:
             exec(compile(text, page.name, "exec"), names)
 
@@ -114,11 +142,11 @@ def run_commands(text):
             run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
             assert run.returncode == 0, (command, run.stderr)
         else:
-            assert words[0] in TOOLS, f"nobody knows how to run: {command}"
+            assert words[0] in TOOLS, f"this test cannot run: {command}"
 
 
 def check_installation(command):
-    """Check that the extras exist; what follows && is run by continuous integration."""
+    """Check that the extras exist; continuous integration runs what follows &&."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     for named in re.findall(r"\[([\w,-]+)\]", command):
         assert set(named.split(",")) <= set(extras), command

@@ -107,7 +107,7 @@ def test_missing_and_infinite_values_are_refused(bad):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"k": 1}, "protects nobody"),
+        ({"k": 1}, "at least 2, got 1"),
         ({"k": 2, "method": "safe"}, "works on categories"),
         ({"k": 2, "method": "mdv"}, "did you mean"),
         ({"k": 2, "method": "mdav", "options": {"gama": 1}}, "has no option"),

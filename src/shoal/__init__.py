@@ -1,4 +1,4 @@
-"""Shoal: tables about people made safe to hand out, with measured evidence.
+"""Shoal: k-anonymous microaggregation of microdata, with measured information loss and residual risk.
 
 The names below are loaded when they are first used, so that ``import shoal`` costs nothing.
 """
@@ -8,56 +8,93 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal import datasets, dp, errors
-    from shoal.api.checks import assess
+    from shoal.api.checks import assess, verify
     from shoal.api.compare import compare
-    from shoal.api.protect import group, protect, verify
+    from shoal.api.evaluation import evaluate as evaluate_release
+    from shoal.api.protect import group, protect, run_plan
     from shoal.api.release import Release
     from shoal.core.grouping import Grouping
     from shoal.core.hierarchy import Hierarchy
     from shoal.core.progress import Progress
     from shoal.evaluate.risk import risk
     from shoal.evaluate.utility import utility
+    from shoal.flow.encoding import Encoding, fit_encoding
+    from shoal.flow.group import group_records
+    from shoal.flow.prepare import prepare
+    from shoal.flow.recode import recode_table
+    from shoal.flow.released import release_table
+    from shoal.flow.satisfy import satisfy_requirements
+    from shoal.methods.contract import Objective, Outcome
     from shoal.methods.refinement.ona_star_moves import refine
-    from shoal.methods.registry import all_methods, get_method
+    from shoal.methods.registry import all_methods, get_method, method
+    from shoal.methods.running import run as run_method
     from shoal.methods.univariate.optimal_1d import optimal_1d
     from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
+    from shoal.schema.hierarchy_sources import read_hierarchy
+    from shoal.schema.loading import load_with_schema as load_table
+    from shoal.schema.plan import MethodCall, Plan, ReadOptions
+    from shoal.schema.requirements import Requirements
 
 _HOMES = {
     "Column": "shoal.schema.columns",
+    "Encoding": "shoal.flow.encoding",
     "Grouping": "shoal.core.grouping",
     "Hierarchy": "shoal.core.hierarchy",
     "Kind": "shoal.schema.columns",
+    "MethodCall": "shoal.schema.plan",
     "Missing": "shoal.schema.columns",
+    "Objective": "shoal.methods.contract",
+    "Outcome": "shoal.methods.contract",
+    "Plan": "shoal.schema.plan",
     "Progress": "shoal.core.progress",
+    "ReadOptions": "shoal.schema.plan",
     "Recode": "shoal.schema.columns",
     "Release": "shoal.api.release",
+    "Requirements": "shoal.schema.requirements",
     "Role": "shoal.schema.columns",
     "Schema": "shoal.schema.columns",
     "all_methods": "shoal.methods.registry",
     "assess": "shoal.api.checks",
     "compare": "shoal.api.compare",
-    "datasets": "shoal.datasets",
-    "dp": "shoal.dp",
-    "errors": "shoal.errors",
+    "evaluate_release": "shoal.api.evaluation:evaluate",
+    "fit_encoding": "shoal.flow.encoding",
     "get_method": "shoal.methods.registry",
     "group": "shoal.api.protect",
+    "group_records": "shoal.flow.group",
+    "load_table": "shoal.schema.loading:load_with_schema",
+    "method": "shoal.methods.registry",
     "optimal_1d": "shoal.methods.univariate.optimal_1d",
+    "prepare": "shoal.flow.prepare",
     "protect": "shoal.api.protect",
+    "read_hierarchy": "shoal.schema.hierarchy_sources",
+    "recode_table": "shoal.flow.recode",
     "refine": "shoal.methods.refinement.ona_star_moves",
+    "release_table": "shoal.flow.released",
     "risk": "shoal.evaluate.risk",
+    "run_method": "shoal.methods.running:run",
+    "run_plan": "shoal.api.protect",
+    "satisfy_requirements": "shoal.flow.satisfy",
     "utility": "shoal.evaluate.utility",
-    "verify": "shoal.api.protect",
+    "verify": "shoal.api.checks",
 }
+_MODULES = ("datasets", "dp", "errors")
 
 __all__ = [
     "Column",
+    "Encoding",
     "Grouping",
     "Hierarchy",
     "Kind",
+    "MethodCall",
     "Missing",
+    "Objective",
+    "Outcome",
+    "Plan",
     "Progress",
+    "ReadOptions",
     "Recode",
     "Release",
+    "Requirements",
     "Role",
     "Schema",
     "all_methods",
@@ -66,12 +103,24 @@ __all__ = [
     "datasets",
     "dp",
     "errors",
+    "evaluate_release",
+    "fit_encoding",
     "get_method",
     "group",
+    "group_records",
+    "load_table",
+    "method",
     "optimal_1d",
+    "prepare",
     "protect",
+    "read_hierarchy",
+    "recode_table",
     "refine",
+    "release_table",
     "risk",
+    "run_method",
+    "run_plan",
+    "satisfy_requirements",
     "utility",
     "verify",
 ]
@@ -82,10 +131,12 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("shoal")
+    if name in _MODULES:
+        return import_module(f"shoal.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'shoal' has no attribute {name!r}")
-    module = import_module(_HOMES[name])
-    return module if name in {"datasets", "dp", "errors"} else getattr(module, name)
+    module, _, attribute = _HOMES[name].partition(":")
+    return getattr(import_module(module), attribute or name)
 
 
 def __dir__() -> list[str]:

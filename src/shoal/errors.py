@@ -1,7 +1,8 @@
 """Every error a user can meet.
 
 All of them derive from :class:`ShoalError`, whose text is one sentence for a person: what is wrong, the column or the
-option it concerns, and the way out. The command line prints that sentence and exits with 2; a traceback means a bug.
+option it concerns, and the way out. The command line prints that sentence and exits with 1 where a requirement is
+violated (:class:`GroupTooSmall`, :class:`RequirementNotMet`) and with 2 for wrong use; an internal error exits with 3.
 Texts never contain values of records.
 """
 
@@ -12,14 +13,14 @@ from difflib import get_close_matches
 
 
 class ShoalError(Exception):
-    """Something a user can put right; its text says how.
+    """A mistake that a user can correct; its text says how.
 
     Examples
     --------
-    >>> raise ShoalError("k=1 protects nobody; choose k of at least 2")
+    >>> raise ShoalError("k must be at least 2, got 1")
     Traceback (most recent call last):
         ...
-    shoal.errors.ShoalError: k=1 protects nobody; choose k of at least 2
+    shoal.errors.ShoalError: k must be at least 2, got 1
     """
 
 
@@ -53,7 +54,7 @@ class DataError(ShoalError, ValueError):
 
 
 class MissingValues(DataError):
-    """Quasi-identifiers have holes and no policy for them was chosen."""
+    """Quasi-identifiers have missing values and no policy for them was chosen."""
 
 
 class FileProblem(ShoalError, OSError):
@@ -71,12 +72,12 @@ class GroupTooSmall(ShoalError, ValueError):
     """A grouping or a finished table has a group of fewer than k records; nothing is released."""
 
 
-class LimitNotReached(ShoalError, ValueError):
-    """A table does not keep a limit beyond k (l, t, alpha, ...), or no grouping of it could; nothing is released."""
+class RequirementNotMet(ShoalError, ValueError):
+    """A table violates a requirement beyond k (l, t, alpha, ...); nothing is released."""
 
 
 class GroupTooLarge(ShoalError, ValueError):
-    """A group exceeds the maximum size that was asked for or that the method promises."""
+    """A group exceeds the maximum size that was requested or that the method guarantees."""
 
 
 def suggestion(name: str, choices: Iterable[str]) -> str:
@@ -87,7 +88,7 @@ def suggestion(name: str, choices: Iterable[str]) -> str:
     >>> suggestion("mdv", ["mdav", "ona"])
     'did you mean "mdav"?'
     >>> suggestion("zzz", ["mdav", "ona"])
-    'there is: mdav, ona'
+    'choose from: mdav, ona'
     """
     choices = list(choices)
     by_folded = {choice.casefold(): choice for choice in choices}
@@ -96,4 +97,4 @@ def suggestion(name: str, choices: Iterable[str]) -> str:
         return f'did you mean "{by_folded[close[0]]}"?'
     shown = ", ".join(choices[:20])
     more = f" and {len(choices) - 20} more" if len(choices) > 20 else ""
-    return f"there is: {shown}{more}" if choices else "there are none"
+    return f"choose from: {shown}{more}" if choices else "there are none"

@@ -1,6 +1,6 @@
 """Microaggregation as a scikit-learn transformer: a step of a pipeline that only lets representatives through.
 
-What is promised, and what is not:
+What is guaranteed, and what is not:
 
 - ``fit_transform(X)`` is k-anonymous in its columns: every row that occurs, occurs at least k times. That says nothing
   about columns that go around this step, such as the target.
@@ -28,11 +28,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.api.protect import group
-from shoal.core.grouping import Grouping
+from shoal.core.grouping import Grouping, check_k
 from shoal.core.threads import get_threads
 from shoal.errors import MissingExtra, ParameterError
-from shoal.methods.registry import check_k, get_method
+from shoal.methods.registry import get_method
+from shoal.methods.running import run
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -127,12 +127,9 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         table = validate_data(self, X, dtype=np.float64, ensure_min_samples=self.k)
         offsets = self._learn_scale(table)
         points = offsets / self._scale
-        facts: dict[str, Any] = {}
-        labels = group(
-            points, self.k, method=self.method, standardise=False, seed=self.seed, facts=facts, **(self.options or {})
-        )
-        self.method_ = str(facts.get("chosen", self.method))
-        sites, labels = _settled(points, _means(points, labels), self.k)
+        outcome = run(chosen, points, self.k, seed=self.seed, **(self.options or {}))
+        self.method_ = outcome.method
+        sites, labels = _settled(points, _means(points, outcome.labels), self.k)
         grouping = Grouping(labels, self.k)
         order = labels[np.unique(grouping.labels, return_index=True)[1]]
         self._sites = _Sites(sites.centres[order], sites.start[order])
@@ -162,7 +159,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         return released
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Replace each record by the representative of the nearest group; no promise of k for this table.
+        """Replace each record by the representative of the nearest group; k is not guaranteed for this table.
 
         Parameters
         ----------

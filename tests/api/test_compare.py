@@ -26,16 +26,16 @@ def test_every_combination_has_its_figures():
     ]
     for one in found:
         release = shoal.protect(PEOPLE, one.k, quasi=QUASI, confidential=["diagnosis"], method=one.method)
-        assert one.loss == release.loss.information
-        assert one.k_reached == release.k
+        assert one.information_loss == release.loss.information_loss
+        assert one.k_achieved == release.k
         assert one.highest_risk == 1 / release.k
-        assert one.linkage == pytest.approx(release.risk.attack("linkage").success.value)
-        assert one.linkage_low <= one.linkage <= one.linkage_high
+        assert one.record_linkage == pytest.approx(release.risk.attack("record-linkage").success.value)
+        assert one.record_linkage_low <= one.record_linkage <= one.record_linkage_high
         assert one.seconds > 0
-        assert 0 <= one.attribute <= 1
+        assert 0 <= one.attribute_disclosure <= 1
     assert any(one.efficient for one in found)
     json.dumps(found.to_dict())
-    assert found.to_frame().height == 4
+    assert found.table().height == 4
 
 
 def test_limits_beyond_k_are_levels_of_their_own():
@@ -44,7 +44,7 @@ def test_limits_beyond_k_are_levels_of_their_own():
     assert [(one.k, one.l, one.t) for one in found] == [(3, 2, 0.5), (3, 3, 0.5)]
     for one in found:
         release = shoal.protect(PEOPLE, 3, l=one.l, t=one.t, method="mdav", **settings)
-        assert one.loss == release.loss.information
+        assert one.information_loss == release.loss.information_loss
         figures = shoal.assess(release.data, **settings).to_dict()["figures"]
         assert figures["k"] >= 3
         assert figures["l"] >= one.l
@@ -62,13 +62,18 @@ def test_a_failing_combination_is_listed_with_its_reason_and_the_others_go_on(mo
     def broken(*_, **__):
         raise RuntimeError("a value of a record: 4711")
 
-    monkeypatch.setattr("shoal.api.compare.protect", broken)
+    monkeypatch.setattr("shoal.api.compare.run_prepared", broken)
     (one,) = shoal.compare(PEOPLE, k=3, methods="mdav", quasi=QUASI)
-    assert one.reason == "an error inside Shoal (RuntimeError)"
+    assert one.reason == "internal error (RuntimeError)"
 
 
 def test_the_picture_has_a_mark_per_success_and_escapes_names():
-    points = [Combination("<b>", k, loss=0.1 * k, linkage=1 / k, linkage_low=0.0, linkage_high=1.0) for k in (3, 5)]
+    points = [
+        Combination(
+            "<b>", k, information_loss=0.1 * k, record_linkage=1 / k, record_linkage_low=0.0, record_linkage_high=1.0
+        )
+        for k in (3, 5)
+    ]
     comparison = Comparison((*points, Combination("mdav", 3, reason="too small")), 60)
     picture = comparison.svg()
     assert picture.count("<circle") == 3  # two points and the legend
@@ -82,7 +87,9 @@ def test_files_appear_by_their_ending(tmp_path):
     found = shoal.compare(PEOPLE, k=3, methods=["mdav"], quasi=QUASI)
     paths = [tmp_path / f"c{ending}" for ending in (".csv", ".svg", ".html")]
     assert found.write(*paths) == paths
-    assert pl.read_csv(paths[0])["loss"].to_list() == pytest.approx([found.combinations[0].loss])
+    assert pl.read_csv(paths[0])["information_loss"].to_list() == pytest.approx(
+        [found.combinations[0].information_loss]
+    )
     assert paths[1].read_text(encoding="utf-8").startswith("<svg xmlns")
     assert paths[2].read_text(encoding="utf-8").startswith("<!doctype html>")
     with pytest.raises(ParameterError, match=r"written as .csv, .svg or .html"):
@@ -91,21 +98,26 @@ def test_files_appear_by_their_ending(tmp_path):
 
 def test_efficient_means_that_no_other_is_better_in_both():
     rng = np.random.default_rng(1)
-    points = [Combination("m", k, loss=float(a), linkage=float(b)) for k, (a, b) in enumerate(rng.random((30, 2)))]
+    points = [
+        Combination("m", k, information_loss=float(a), record_linkage=float(b))
+        for k, (a, b) in enumerate(rng.random((30, 2)))
+    ]
     for one in _with_efficient(points):
-        better = any(o.loss < one.loss and o.linkage < one.linkage for o in points)
+        better = any(
+            o.information_loss < one.information_loss and o.record_linkage < one.record_linkage for o in points
+        )
         assert one.efficient != better
 
 
 def test_progress_names_the_combination():
-    heard = []
+    stages = []
 
-    class Listener(Progress):
+    class Recorder(Progress):
         def stage(self, name, total=None):  # noqa: ARG002 - the protocol has it
-            heard.append(name)
+            stages.append(name)
 
-    shoal.compare(PEOPLE, k=[3, 4], methods=["mdav"], quasi=QUASI, progress=Listener())
-    assert "mdav k=4 (2 of 2): verifying" in heard
+    shoal.compare(PEOPLE, k=[3, 4], methods=["mdav"], quasi=QUASI, progress=Recorder())
+    assert "mdav k=4 (2 of 2): verifying" in stages
 
 
 def test_wrong_use_is_refused_before_any_work():

@@ -1,4 +1,4 @@
-"""Reports and comparisons as a person sees them: in Chromium, on a screen, a phone and paper, light and dark."""
+"""Reports and comparisons in Chromium: on a screen, a phone and paper, light and dark."""
 
 import polars as pl
 import pytest
@@ -21,9 +21,9 @@ const luminance = c => { const [r, g, b] = c.slice(0, 3).map(v => { v /= 255;
 def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     people = patients(150, missing=0.05)
-    settings = {"quasi": QUASI, "confidential": ["diagnosis"], "identifiers": ["name"], "missing": "own-group"}
+    settings = {"quasi": QUASI, "confidential": ["diagnosis"], "identifiers": ["name"], "missing": "by-pattern"}
     release = shoal.protect(people, 4, orders={"education": EDUCATION_ORDER}, method="mdav", **settings)
-    release.report(folder / "holder.html")
+    release.report(folder / "full.html")
     release.report(folder / "public.html", public=True)
     long = "a column with a very long name " * 4
     unbroken = "x" * 90
@@ -37,8 +37,8 @@ def pages(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, pages):
-    """Return a way to open a page; afterwards nothing may have complained or asked for anything."""
-    contexts, complaints, asked = [], [], []
+    """Return a function that opens a page; afterwards the console is empty and no other file was requested."""
+    contexts, messages, requested = [], [], []
 
     def open_page(name, *, width="desktop", scheme="light", **options):
         context = browser.new_context(
@@ -46,27 +46,27 @@ def opened(browser, pages):
         )
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("request", lambda request: requested.append(request.url))
         page.goto((pages / name).as_uri())
         return page
 
     yield open_page
     for context in contexts:
         context.close()
-    assert complaints == []
-    assert all(url.startswith(pages.as_uri()) for url in asked)
-    assert len(asked) == len(contexts), "a page is one file"
+    assert messages == []
+    assert all(url.startswith(pages.as_uri()) for url in requested)
+    assert len(requested) == len(contexts), "a page is one file"
 
 
-ALL = ["holder.html", "public.html", "strange.html", "compared.html"]
+ALL = ["full.html", "public.html", "strange.html", "compared.html"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ALL)
-def test_nothing_is_wider_than_the_screen_and_every_picture_is_drawn(opened, name, width, scheme):
+def test_nothing_is_wider_than_the_screen_and_every_figure_is_drawn(opened, name, width, scheme):
     page = opened(name, width=width, scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     beyond = page.evaluate(
@@ -81,9 +81,9 @@ def test_nothing_is_wider_than_the_screen_and_every_picture_is_drawn(opened, nam
     )
     assert boxes
     assert all(width > 0 and height > 0 for width, height, *_ in boxes)
-    pictures = page.locator("svg.picture")
-    assert pictures.count() >= 1
-    for one in pictures.all():
+    figures = page.locator("svg.figure")
+    assert figures.count() >= 1
+    for one in figures.all():
         box = one.bounding_box()
         assert box["width"] > 150
         assert box["height"] > 60
@@ -115,15 +115,15 @@ def test_every_text_can_be_read(opened, name, scheme):
 
 
 def test_the_style_is_allowed_and_a_script_is_not(opened):
-    page = opened("holder.html")
+    page = opened("full.html")
     assert page.evaluate("getComputedStyle(document.querySelector('.page')).maxWidth") != "none"
     assert page.locator("script").count() == 0
-    plain = opened("holder.html", java_script_enabled=False)
-    assert plain.get_by_role("heading", name="Risk before and after").is_visible()
+    plain = opened("full.html", java_script_enabled=False)
+    assert plain.get_by_role("heading", name="Attribute disclosure").is_visible()
 
 
 def test_the_keyboard_reaches_the_report_the_colours_and_the_tables(opened):
-    page = opened("holder.html")
+    page = opened("full.html")
     page.keyboard.press("Tab")
     skip = page.locator(".skip")
     assert skip.evaluate("one => one === document.activeElement")
@@ -144,14 +144,14 @@ def test_the_keyboard_reaches_the_report_the_colours_and_the_tables(opened):
 
 
 def test_light_can_be_chosen_on_a_dark_system(opened):
-    page = opened("holder.html", scheme="dark")
+    page = opened("full.html", scheme="dark")
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_label("light", exact=True).check()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)" != dark
 
 
-def test_paper_is_white_with_the_verdict_and_the_signature_on_the_first_page(opened):
-    page = opened("holder.html", scheme="dark")
+def test_paper_is_white_with_the_summary_and_the_signature_on_the_first_page(opened):
+    page = opened("full.html", scheme="dark")
     page.get_by_label("dark", exact=True).check()
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
@@ -164,7 +164,7 @@ def test_paper_is_white_with_the_verdict_and_the_signature_on_the_first_page(ope
 
 
 def test_the_roles_that_a_screen_reader_sees(opened):
-    page = opened("holder.html")
+    page = opened("full.html")
     for role in ("main", "banner", "contentinfo", "navigation"):
         assert page.get_by_role(role).count() == 1
     assert page.get_by_role("img", name="Number of groups by size").count() == 1
@@ -172,7 +172,7 @@ def test_the_roles_that_a_screen_reader_sees(opened):
     assert page.get_by_role("textbox", name="Name and office").count() == 1
 
 
-def test_the_picture_of_a_comparison_stands_alone(opened):
+def test_the_figure_of_a_comparison_needs_no_page(opened):
     page = opened("compared.svg")
     assert page.evaluate("document.documentElement.getBBox().width") > 400
     assert page.locator("circle").count() == 3

@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from shoal.cli import main
-from shoal.cli.application import app
+from shoal.cli.application import app, main
 from shoal.errors import SchemaError
 
 PEOPLE = pl.DataFrame(
@@ -33,7 +32,7 @@ def run(*words):
 def test_a_table_for_people(file):
     result = run("assess", file, "--quasi", "age,region", "--confidential", "diagnosis,cost", "--contributions")
     assert result.exit_code == 0, result.output
-    for text in ("6 records in 2 classes", "distinct l", "t-closeness", "over all records", "k without it"):
+    for text in ("6 records in 2 equivalence classes", "distinct l", "t-closeness", "over all records", "k without it"):
         assert text in result.output
 
 
@@ -59,11 +58,11 @@ def test_kinds_orders_and_hierarchies_from_the_command_line(file, tmp_path):
 
 
 def test_missing_values_mean_what_is_said(tmp_path):
-    pl.DataFrame({"q": ["a", "a", "a", "b", "b", "b", None]}).write_csv(tmp_path / "holes.csv")
-    words = ["assess", tmp_path / "holes.csv", "--quasi", "q", "--json"]
+    pl.DataFrame({"q": ["a", "a", "a", "b", "b", "b", None]}).write_csv(tmp_path / "missing.csv")
+    words = ["assess", tmp_path / "missing.csv", "--quasi", "q", "--json"]
     assert json.loads(run(*words).output)["figures"]["k"] == 1
-    assert json.loads(run(*words, "--missing", "wildcard").output)["figures"]["k"] == 4
-    assert run(*words, "--missing", "error").exit_code != 0
+    assert json.loads(run(*words, "--missing-semantics", "wildcard").output)["figures"]["k"] == 4
+    assert run(*words, "--missing-semantics", "error").exit_code != 0
 
 
 @pytest.mark.parametrize(
@@ -79,11 +78,11 @@ def test_missing_values_mean_what_is_said(tmp_path):
 def test_verify_exits_0_or_1(file, limits, code):
     result = run("verify", file, "-k", 3, "--quasi", "age", "--confidential", "diagnosis", *limits)
     assert result.exit_code == code, result.output
-    assert "k=3 holds" in result.output
+    assert "k=3 is satisfied" in result.output
     told = json.loads(
         run("verify", file, "-k", 3, "--quasi", "age", "--confidential", "diagnosis", *limits, "--json").output
     )
-    assert told["holds"] == (code == 0)
+    assert told["satisfied"] == (code == 0)
 
 
 @pytest.mark.parametrize("limits", [["--t", "1.5"], ["--l", "2.5"], ["--l", "2", "--l-kind", "many"], ["--alpha", "0"]])
@@ -110,7 +109,7 @@ def test_protect_keeps_and_shows_limits(tmp_path):
     words = ["protect", tmp_path / "people.csv", "-k", 3, "--quasi", "age", "--confidential", "diagnosis", "--l", 2]
     result = run(*words, "--t", 0.6, "-o", tmp_path / "safe.csv")
     assert result.exit_code == 0, result.output
-    assert "l asked / reached" in result.output
+    assert "l requested / achieved" in result.output
     checked = run(
         "verify", tmp_path / "safe.csv", "-k", 3, "--quasi", "age", "--confidential", "diagnosis", "--l", 2, "--t", 0.6
     )

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from shoal import datasets
-from shoal.cli import main
+from shoal.cli.application import main
 
 
 def run(*arguments):
@@ -46,11 +46,11 @@ def test_compare_as_json(people):
     found = run("compare", people, "-k", "3", "--methods", "mdav", "--quasi", "age,income", "--json")
     (one,) = json.loads(found.stdout)["combinations"]
     assert (one["method"], one["k"]) == ("mdav", 3)
-    assert one["loss"] > 0
+    assert one["information_loss"] > 0
 
 
 def test_compare_says_what_is_wrong(people, tmp_path):
-    assert "is not a whole number" in run("compare", people, "-k", "x", "--quasi", "age").stderr
+    assert "is not an integer" in run("compare", people, "-k", "x", "--quasi", "age").stderr
     assert "call it c.svg" in run("compare", people, "-k", "3", "--quasi", "age", "--svg", tmp_path / "c.png").stderr
     nothing = run("compare", people, "-k", "99", "--methods", "mdav", "--quasi", "age")
     assert nothing.returncode == 1
@@ -59,7 +59,7 @@ def test_compare_says_what_is_wrong(people, tmp_path):
 
 def test_evaluate_measures_a_release_against_its_original(people, tmp_path):
     safe = tmp_path / "safe.csv"
-    run("protect", people, "-k", "5", "--quasi", "age,income", "--drop", "name", "--method", "mdav", "-o", safe)
+    run("protect", people, "-k", "5", "--quasi", "age,income", "--identifiers", "name", "--method", "mdav", "-o", safe)
     shown = run("evaluate", people, safe, "--quasi", "age,income", "--confidential", "diagnosis")
     assert shown.returncode == 0, shown.stderr
     assert "prosecutor, highest" in shown.stdout
@@ -76,8 +76,8 @@ def test_protect_by_a_hierarchy_file_and_globally(people, tmp_path):
     tree.write_text("\n".join(f"{region};{'a' if place % 2 else 'b'};*" for place, region in enumerate(regions)))
     safe = tmp_path / "safe.csv"
     found = run(
-        "protect", people, "-k", "5", "--quasi", "age,region", "--drop", "name", "--hierarchy", f"region={tree}",
-        "--recode", "age=range", "--globally", "-o", safe,
+        "protect", people, "-k", "5", "--quasi", "age,region", "--identifiers", "name", "--hierarchy", f"region={tree}",
+        "--recode", "age=range", "--global-recoding", "-o", safe,
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
     assert set(pl.read_csv(safe)["region"]) <= {*regions, "a", "b", "*"}

@@ -23,7 +23,7 @@ def test_a_killed_protection_leaves_a_complete_file_or_none(tmp_path):
     safe = out / "safe.csv"
     command = [
         sys.executable, "-m", "shoal", "protect", str(people), "-k", "5", "--quasi", "age,income,height",
-        "--drop", "name", "--method", "mdav", "-o", str(safe), "--report", str(out / "safe.html"), "--quiet",
+        "--identifiers", "name", "--method", "mdav", "-o", str(safe), "--report", str(out / "safe.html"), "--quiet",
     ]  # fmt: skip
     subprocess.run(command, check=True)  # compiles, once
     start = time.perf_counter()

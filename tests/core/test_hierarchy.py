@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.core.hierarchy import Hierarchy, hierarchy_of
+from shoal.core.hierarchy import Hierarchy
 from shoal.errors import FileProblem, SchemaError
 from shoal.schema.columns import Column, Kind, Role
 from shoal.schema.hierarchy_building import BUILDERS, build_hierarchy
+from shoal.schema.hierarchy_sources import hierarchy_of, read_hierarchy
 from shoal.tables import Table
 
 from naive import recoding as naive
@@ -74,7 +75,7 @@ def test_a_file_as_arx_writes_it(tmp_path, sign):
     file = tmp_path / "job.csv"
     lines = ["baker;craft;work;*", "painter;craft;work;*", "monk;church;church;*", "child"]
     file.write_text("\n".join(lines).replace(";", sign), encoding="utf-8-sig")
-    tree = Hierarchy.from_csv(file)
+    tree = read_hierarchy(file)
     assert tree.leaves == ("baker", "painter", "monk", "child")
     assert (tree.cca(["baker", "painter"]), tree.cca(["baker", "monk"]), tree.cca(["monk", "child"])) == (
         "craft",
@@ -98,18 +99,18 @@ def test_broken_files_are_refused_with_the_row(tmp_path, text, words):
     file = tmp_path / "job.csv"
     file.write_text(text)
     with pytest.raises(SchemaError, match=words):
-        Hierarchy.from_csv(file)
+        read_hierarchy(file)
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path):
     with pytest.raises(FileProblem, match="cannot be read"):
-        Hierarchy.from_csv(tmp_path / "none.csv")
+        read_hierarchy(tmp_path / "none.csv")
     (tmp_path / "empty.csv").write_text("\n")
     with pytest.raises(FileProblem, match="is empty"):
-        Hierarchy.from_csv(tmp_path / "empty.csv")
+        read_hierarchy(tmp_path / "empty.csv")
     (tmp_path / "latin.csv").write_bytes("Müller;*".encode("latin-1"))
     with pytest.raises(FileProblem, match="not UTF-8"):
-        Hierarchy.from_csv(tmp_path / "latin.csv")
+        read_hierarchy(tmp_path / "latin.csv")
 
 
 def test_an_unknown_value_is_counted_and_not_shown():
@@ -172,7 +173,7 @@ def test_the_schema_file_names_a_tree(tmp_path):
         f'[columns.job]\nrole = "quasi"\nhierarchy = "{tmp_path / "job.csv"}"\n'
         '[columns.home]\nrole = "quasi"\nhierarchy = {Germany = ["Ulm", "Bonn"], Italy = ["Rom", "Pisa"]}\n'
     )
-    release = shoal.protect(people, 2, schema=text, method="mdav", weights={"job": 1.0})
+    release = shoal.protect(people, 2, schema=text, method="mdav", column_weights={"job": 1.0})
     assert release.k >= 2
     assert set(release.data["job"]) <= {"craft", "church", "*"}
     assert set(release.data["home"]) <= {"Germany", "Italy", "*"}

@@ -1,4 +1,4 @@
-"""The number of threads never changes an answer."""
+"""The number of threads never changes a result."""
 
 import threading
 
@@ -7,7 +7,7 @@ import pytest
 
 from shoal.core import threads
 from shoal.errors import ParameterError
-from shoal.methods.registry import get_method
+from shoal.methods.running import run
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def test_all_cores_are_used_unless_a_number_is_chosen():
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, True])
-def test_a_number_of_threads_that_is_not_possible_is_refused(n):
+def test_an_impossible_number_of_threads_raises(n):
     with pytest.raises(ParameterError, match="choose at least 1"):
         threads.set_threads(n)
 
@@ -57,6 +57,6 @@ def test_an_error_in_a_job_is_raised():
 def test_labels_are_the_same_for_one_thread_and_for_four(name, rng):
     points = rng.normal(size=(200, 3))
     threads.set_threads(1)
-    alone = get_method(name).run(points, 4)
+    alone = run(name, points, 4).labels
     threads.set_threads(4)
-    np.testing.assert_array_equal(alone, get_method(name).run(points, 4))
+    np.testing.assert_array_equal(alone, run(name, points, 4).labels)

@@ -21,16 +21,31 @@ def test_simc_records_lie_around_their_centres():
 
 
 @pytest.mark.parametrize("make", [datasets.simu, datasets.simc])
-def test_a_seed_names_one_database(make):
+def test_the_same_seed_gives_the_same_database(make):
     assert np.array_equal(make(4), make(4))
     assert not np.array_equal(make(4)[:100], make(5)[:100])
 
 
-def test_patients_have_holes_only_when_asked():
+def test_patients_have_missing_values_only_if_requested():
     assert datasets.patients(200).null_count().sum_horizontal().item() == 0
-    holes = datasets.patients(2000, missing=0.25)
-    assert 400 < holes["income"].null_count() < 600
-    assert holes["age"].null_count() == 0
+    incomplete = datasets.patients(2000, missing=0.25)
+    assert 400 < incomplete["income"].null_count() < 600
+    assert incomplete["age"].null_count() == 0
+
+
+def test_without_the_environment_variable_the_error_names_it(tmp_path, monkeypatch):
+    beside = tmp_path / "shared" / "data"
+    beside.mkdir(parents=True)
+    (beside / "census.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "checkout").mkdir()
+    monkeypatch.chdir(tmp_path / "checkout")
+    for setting in (
+        lambda: monkeypatch.delenv("SHOAL_DATA", raising=False),
+        lambda: monkeypatch.setenv("SHOAL_DATA", ""),
+    ):
+        setting()
+        with pytest.raises(FileProblem, match=r"SHOAL_DATA is not set; set it to the directory that contains census"):
+            datasets.load("census")
 
 
 def test_reference_data_are_found_by_the_environment_variable(tmp_path, monkeypatch):
@@ -38,7 +53,7 @@ def test_reference_data_are_found_by_the_environment_variable(tmp_path, monkeypa
     monkeypatch.setenv("SHOAL_DATA", str(tmp_path))
     assert datasets.load("census").rows() == [(1, 2)]
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileProblem, match=r"tarragona.csv was not found in .*; set SHOAL_DATA"):
+    with pytest.raises(FileProblem, match=r"tarragona.csv is not in .*; set the environment variable SHOAL_DATA"):
         datasets.load("tarragona")
     with pytest.raises(ParameterError, match='did you mean "tarragona"'):
         datasets.load("taragona")

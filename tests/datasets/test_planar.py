@@ -1,4 +1,4 @@
-"""Tables from planar 3-SAT: the distances the proof needs, and the cost of satisfying and other assignments."""
+"""Tables from planar 3-SAT: the distances that the proof needs, and the SSE of satisfying and other assignments."""
 
 from itertools import product
 
@@ -10,7 +10,7 @@ from shoal.datasets.planar import ALPHA, planar_instance
 from shoal.errors import ParameterError
 
 FORMULAS = {
-    "thesis": [(-1, 2, 3), (2, -3, 4), (1, -2)],
+    "Thaeter 2021": [(-1, 2, 3), (2, -3, 4), (1, -2)],
     "one literal": [(1,), (-2,), (2, -1)],
     "both sides": [(1, 2, 3), (-1, -2, -3), (1, -3), (-1, 3)],
     "nested": [(1, 2), (-1, 2), (1, -2), (3, -4), (1, 3, 4), (-1, -4), (2, -3)],
@@ -63,9 +63,9 @@ def test_circuits_are_even_and_only_neighbours_are_at_distance_one(formula):
 
 def test_clauses_are_near_one_edge_of_each_of_their_circuits_and_its_matching_is_the_literal(formula):
     instance = planar_instance(formula)
-    for clause, place in zip(instance.clauses, instance.clause_points, strict=True):
+    for clause, point in zip(instance.clauses, instance.clause_points, strict=True):
         for variable, circuit in enumerate(instance.circuits, start=1):
-            distances = squares(circuit, place[None])[:, 0]
+            distances = squares(circuit, point[None])[:, 0]
             literal = next((x for x in clause if abs(x) == variable), None)
             if literal is None:
                 assert distances.min() >= ALPHA + 9 / 4 - 1e-9
@@ -100,6 +100,6 @@ def test_satisfying_assignments_cost_the_threshold_and_others_more(formula, k):
         ([(1, 2, 3), (1, -2, 3), (-1, 2, 3)], 4, "without crossing"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(formula, k, text):
+def test_formulas_that_cannot_be_drawn_raise_an_error(formula, k, text):
     with pytest.raises(ParameterError, match=text):
         planar_instance(formula, k)

@@ -1,7 +1,7 @@
-"""Every mechanism is attacked on neighbouring databases; no promise is refuted, and wrong mechanisms are caught.
+"""Every mechanism is attacked on neighbouring databases; no guarantee is refuted, and wrong mechanisms are detected.
 
 A sound mechanism is found violated with probability below 1e-8 in each audit. The slow audits do the same with many
-more runs, which brings the lower bounds nearer to what was promised.
+more runs, which brings the lower bounds closer to the claimed epsilon.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 
 from shoal import dp
 from shoal.dp.insensitive_mechanism import group_sums
-from shoal.dp.opendp_library import coins, real_noise, whole_noise
+from shoal.dp.opendp_library import bernoulli_draws, integer_noise, real_noise
 from shoal.errors import ParameterError
 
 FALSE_ALARM = 1e-8
@@ -20,14 +20,14 @@ def repeated(mechanism):
     return lambda database, runs: np.array([mechanism(database) for _ in range(runs)])
 
 
-def held(attack, one, other, *, epsilon, delta=0.0, runs):
-    finding = dp.audit(attack, one, other, epsilon=epsilon, delta=delta, runs=runs, false_alarm=FALSE_ALARM)
+def not_refuted(attack, database, neighbour, *, epsilon, delta=0.0, runs):
+    finding = dp.audit(attack, database, neighbour, epsilon=epsilon, delta=delta, runs=runs, false_alarm=FALSE_ALARM)
     assert not finding.violated, (finding.epsilon_lower, finding.event)
     return finding.epsilon_lower
 
 
-def caught(attack, one, other, *, epsilon, delta=0.0, runs):
-    finding = dp.audit(attack, one, other, epsilon=epsilon, delta=delta, runs=runs, false_alarm=FALSE_ALARM)
+def refuted(attack, database, neighbour, *, epsilon, delta=0.0, runs):
+    finding = dp.audit(attack, database, neighbour, epsilon=epsilon, delta=delta, runs=runs, false_alarm=FALSE_ALARM)
     assert finding.violated, (finding.epsilon_lower, finding.event)
 
 
@@ -41,35 +41,35 @@ def laplace(epsilon, sensitivity):
     )
 
 
-def test_laplace_on_whole_numbers_and_on_floats():
-    assert held(laplace(1.0, 1), 0, 1, epsilon=1.0, runs=20_000) > 0.65
-    assert held(laplace(1.0, 0.3), 0.0, 0.3, epsilon=1.0, runs=20_000) > 0.65
+def test_laplace_on_integers_and_floats_is_not_refuted():
+    assert not_refuted(laplace(1.0, 1), 0, 1, epsilon=1.0, runs=20_000) > 0.65
+    assert not_refuted(laplace(1.0, 0.3), 0.0, 0.3, epsilon=1.0, runs=20_000) > 0.65
 
 
-def test_laplace_with_half_the_sensitivity_is_caught():
-    caught(laplace(1.0, 1), 0, 2, epsilon=1.0, runs=20_000)
+def test_laplace_with_half_the_sensitivity_is_refuted():
+    refuted(laplace(1.0, 1), 0, 2, epsilon=1.0, runs=20_000)
 
 
-def test_exponential():
+def test_exponential_is_refuted_only_with_a_wrong_sensitivity():
     def choose(utilities):
-        return dp.exponential_mechanism(utilities, sensitivity=1, epsilon=2.0).place
+        return dp.exponential_mechanism(utilities, sensitivity=1, epsilon=2.0).index
 
-    assert held(repeated(choose), [0, 1, 0], [1, 0, 1], epsilon=2.0, runs=2_000) > 0.3
-    caught(repeated(choose), [0, 4, 0], [4, 0, 4], epsilon=2.0, runs=1_000)  # four times the sensitivity
+    assert not_refuted(repeated(choose), [0, 1, 0], [1, 0, 1], epsilon=2.0, runs=2_000) > 0.3
+    refuted(repeated(choose), [0, 4, 0], [4, 0, 4], epsilon=2.0, runs=1_000)  # four times the sensitivity
 
 
-def test_histograms_and_the_uncorrected_scale():
+def test_histograms_are_refuted_only_with_the_published_scale():
     counts, neighbour = np.array([3, 0, 1]), np.array([3, 1, 1])
 
     def noisy_cell(database):
         return dp.laplace_histograms(line(database), epsilon=1.0).counts[1]
 
-    held(repeated(noisy_cell), counts, neighbour, epsilon=1.0, runs=2_000)
+    not_refuted(repeated(noisy_cell), counts, neighbour, epsilon=1.0, runs=2_000)
 
     def as_printed(database, runs):  # shares with noise of scale 1 / (epsilon |universe|), 60 cells for 5 records
         return real_noise(np.full(runs, database[1] / database.sum()), 1 / 60, 1.0)
 
-    caught(as_printed, counts, neighbour, epsilon=1.0, runs=2_000)
+    refuted(as_printed, counts, neighbour, epsilon=1.0, runs=2_000)
 
 
 def test_histograms_under_replacement_need_twice_the_scale():
@@ -82,19 +82,19 @@ def test_histograms_under_replacement_need_twice_the_scale():
 
         return repeated(attack)
 
-    held(difference("replace"), one, other, epsilon=1.0, runs=1_500)
-    caught(lambda x, n: whole_noise(np.full(n, x[1] - x[0]), 1, 1.0), one, other, epsilon=1.0, runs=10_000)
+    not_refuted(difference("replace"), one, other, epsilon=1.0, runs=1_500)
+    refuted(lambda x, n: integer_noise(np.full(n, x[1] - x[0]), 1, 1.0), one, other, epsilon=1.0, runs=10_000)
 
 
-def test_small_db():
+def test_small_db_is_not_refuted():
     queries = dp.all_range_queries(dp.Universe((3,)))
 
     def first_cell(counts):
         made = dp.small_db(line(counts), queries, epsilon=2.0, alpha=0.7).database
         return made.counts @ [1, 10, 100]
 
-    held(repeated(first_cell), [3, 0, 1], [3, 0, 2], epsilon=2.0, runs=800)
-    held(repeated(first_cell), [1, 0, 0], [0, 0, 1], epsilon=2.0, runs=800)
+    not_refuted(repeated(first_cell), [3, 0, 1], [3, 0, 2], epsilon=2.0, runs=800)
+    not_refuted(repeated(first_cell), [1, 0, 0], [0, 0, 1], epsilon=2.0, runs=800)
 
 
 def intervals(values):
@@ -102,9 +102,9 @@ def intervals(values):
     return made.high[0, 0] + 10 * len(made.high)
 
 
-def test_release_intervals():
-    held(repeated(intervals), [0], [3], epsilon=3.0, runs=400)
-    held(repeated(intervals), [3], [0, 3], epsilon=3.0, runs=400)
+def test_release_intervals_is_not_refuted():
+    not_refuted(repeated(intervals), [0], [3], epsilon=3.0, runs=400)
+    not_refuted(repeated(intervals), [3], [0, 3], epsilon=3.0, runs=400)
 
 
 def released_count(k, epsilon, delta, beta=None):
@@ -115,51 +115,51 @@ def released_count(k, epsilon, delta, beta=None):
     return repeated(attack)
 
 
-def test_strongly_safe_and_what_it_needs():
+def test_strongly_safe_is_refuted_only_without_sampling():
     delta = dp.safe_delta(k=3, beta=0.3, epsilon=0.8)
-    held(released_count(3, 0.8, delta, 0.3), 6, 7, epsilon=0.8, delta=delta, runs=1_500)
+    not_refuted(released_count(3, 0.8, delta, 0.3), 6, 7, epsilon=0.8, delta=delta, runs=1_500)
     unsampled = lambda size, runs: np.full(runs, size)  # noqa: E731
-    caught(unsampled, 6, 7, epsilon=0.8, delta=delta, runs=1_000)
+    refuted(unsampled, 6, 7, epsilon=0.8, delta=delta, runs=1_000)
 
 
-def test_the_mean_of_sampled_records_is_not_safe():
+def test_the_mean_of_sampled_records_is_refuted():
     delta = dp.safe_delta(k=20, beta=0.2, epsilon=0.5)
 
     def mean(values, runs):
         means = []
         for _ in range(runs):
-            sample = values[coins(values.size, 0.2)]
+            sample = values[bernoulli_draws(values.size, 0.2)]
             means.append(sample.mean() if sample.size >= 20 else -1.0)
         return np.array(means)
 
     usual = np.zeros(200)
-    caught(mean, np.append(usual, 1.0), usual, epsilon=0.5, delta=delta, runs=1_500)
+    refuted(mean, np.append(usual, 1.0), usual, epsilon=0.5, delta=delta, runs=1_500)
 
 
-def test_mondrian_and_its_cuts():
+def test_mondrian_and_its_splits_are_not_refuted():
     codes = np.repeat([0, 15], [10, 9])[:, None]
 
     def cut_and_count(values):
         made = dp.mondrian(values, (16,), k=4, epsilon=2.0)
         return made.counts[-1] + made.means[-1, 0] / 100
 
-    held(repeated(cut_and_count), codes, np.vstack([codes, [[15]]]), epsilon=2.0, runs=300)
+    not_refuted(repeated(cut_and_count), codes, np.vstack([codes, [[15]]]), epsilon=2.0, runs=300)
 
     def first_cut(values):
-        made = dp.mondrian(values, (16,), k=4, epsilon=2.0, spread="mad", means=False)
+        made = dp.mondrian(values, (16,), k=4, epsilon=2.0, split_criterion="mad", means=False)
         return made.high[0, 0]
 
-    held(repeated(first_cut), codes, codes[:-1], epsilon=2.0, runs=200)
+    not_refuted(repeated(first_cut), codes, codes[:-1], epsilon=2.0, runs=200)
 
 
-def test_epsilon_safe():
+def test_epsilon_safe_is_not_refuted():
     codes = np.repeat([0, 15], [12, 12])[:, None]
 
     def count(values):
         made = dp.epsilon_safe(values, (16,), k=2, epsilon=4.0, delta=0.05)
         return made.counts.sum() + 100 * len(made.cells)
 
-    held(repeated(count), codes, np.vstack([codes, [[15]]]), epsilon=4.0, delta=0.05, runs=250)
+    not_refuted(repeated(count), codes, np.vstack([codes, [[15]]]), epsilon=4.0, delta=0.05, runs=250)
 
 
 def shifted(columns):
@@ -171,7 +171,7 @@ def shifted(columns):
 
 
 @pytest.mark.parametrize("columns", [1, 2])
-def test_insensitive_noise_and_the_sensitivity_of_one_mean(columns):
+def test_insensitive_noise_is_refuted_only_with_the_sensitivity_of_one_mean(columns):
     one, other = shifted(columns)
     shape = (256, 64)[:columns]
     true_sums = [group_sums(codes, shape, 4, "lexicographic")[0] for codes in (one, other)]
@@ -183,24 +183,24 @@ def test_insensitive_noise_and_the_sensitivity_of_one_mean(columns):
         made = dp.insensitive_noise(codes, shape, k=4, epsilon=1.0, order="lexicographic")
         return likelier(made.means / (np.array(shape) - 1) * 4 * 2**16)
 
-    held(repeated(sound), one, other, epsilon=1.0, runs=600)
+    not_refuted(repeated(sound), one, other, epsilon=1.0, runs=600)
     if columns == 2:
 
         def for_one_mean(codes):  # as if only one mean could move
             sums, _, _ = group_sums(codes, shape, 4, "lexicographic")
-            return likelier(whole_noise(sums.ravel(), 2 * 2**16, 1.0).reshape(sums.shape))
+            return likelier(integer_noise(sums.ravel(), 2 * 2**16, 1.0).reshape(sums.shape))
 
-        caught(repeated(for_one_mean), one, other, epsilon=1.0, runs=600)
+        refuted(repeated(for_one_mean), one, other, epsilon=1.0, runs=600)
 
 
-def test_private_quantile():
+def test_private_quantile_is_not_refuted():
     def median(values):
         return dp.private_quantile(np.array(values), np.arange(4), epsilon=2.0)
 
-    held(repeated(median), [0, 3], [0, 3, 3], epsilon=2.0, runs=1_500)
+    not_refuted(repeated(median), [0, 3], [0, 3, 3], epsilon=2.0, runs=1_500)
 
 
-def test_an_audit_needs_runs():
+def test_too_few_runs_or_a_wrong_false_alarm_raise_an_error():
     with pytest.raises(ParameterError, match="too few"):
         dp.audit(laplace(1.0, 1), 0, 1, epsilon=1.0, runs=5)
     with pytest.raises(ParameterError, match="false_alarm"):
@@ -208,35 +208,35 @@ def test_an_audit_needs_runs():
 
 
 @pytest.mark.slow
-def test_laplace_comes_close_to_its_promise():
-    assert held(laplace(1.0, 1), 0, 1, epsilon=1.0, runs=1_000_000) > 0.95
+def test_the_lower_bound_for_laplace_is_close_to_its_epsilon():
+    assert not_refuted(laplace(1.0, 1), 0, 1, epsilon=1.0, runs=1_000_000) > 0.95
 
 
 @pytest.mark.slow
-def test_release_intervals_for_long():
-    held(repeated(intervals), [0], [3], epsilon=3.0, runs=20_000)
-    held(repeated(intervals), [3], [0, 3], epsilon=3.0, runs=20_000)
+def test_release_intervals_is_not_refuted_with_many_runs():
+    not_refuted(repeated(intervals), [0], [3], epsilon=3.0, runs=20_000)
+    not_refuted(repeated(intervals), [3], [0, 3], epsilon=3.0, runs=20_000)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spread", ["side", "deviation", "mad"])
-def test_mondrian_for_long(spread):
+@pytest.mark.parametrize("split_criterion", ["side", "deviation", "mad"])
+def test_mondrian_is_not_refuted_with_many_runs(split_criterion):
     codes = np.column_stack([np.repeat([0, 15], [10, 9]), np.repeat([0, 15], [10, 9])])
     neighbour = np.vstack([codes, [[15, 15]]])
 
     def counts_and_cuts(values):
-        made = dp.mondrian(values, (16, 16), k=4, epsilon=2.0, spread=spread)
+        made = dp.mondrian(values, (16, 16), k=4, epsilon=2.0, split_criterion=split_criterion)
         return made.counts[-1] + made.means[-1].sum() / 100
 
     def first_cut(values):
-        return dp.mondrian(values, (16, 16), k=4, epsilon=2.0, spread=spread).high[0] @ [1, 16]
+        return dp.mondrian(values, (16, 16), k=4, epsilon=2.0, split_criterion=split_criterion).high[0] @ [1, 16]
 
-    held(repeated(counts_and_cuts), codes, neighbour, epsilon=2.0, runs=8_000)
-    held(repeated(first_cut), codes, neighbour, epsilon=2.0, runs=8_000)
+    not_refuted(repeated(counts_and_cuts), codes, neighbour, epsilon=2.0, runs=8_000)
+    not_refuted(repeated(first_cut), codes, neighbour, epsilon=2.0, runs=8_000)
 
 
 @pytest.mark.slow
-def test_strongly_safe_for_long():
+def test_strongly_safe_is_not_refuted_with_many_runs():
     delta = dp.safe_delta(k=2, beta=0.4, epsilon=0.8)
-    held(released_count(2, 0.8, delta, 0.4), 2, 3, epsilon=0.8, delta=delta, runs=50_000)
-    held(released_count(2, 0.8, delta, 0.4), 3, 4, epsilon=0.8, delta=delta, runs=50_000)
+    not_refuted(released_count(2, 0.8, delta, 0.4), 2, 3, epsilon=0.8, delta=delta, runs=50_000)
+    not_refuted(released_count(2, 0.8, delta, 0.4), 3, 4, epsilon=0.8, delta=delta, runs=50_000)

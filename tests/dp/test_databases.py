@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal import dp
-from shoal.dp.queries import STEPS
+from shoal.dp.queries import STEPS_PER_UNIT
 from shoal.dp.small_db_mechanism import _databases, small_db_scores
 from shoal.errors import DataError, ParameterError
 
@@ -24,7 +24,7 @@ def probabilities(scores, sensitivity, epsilon):
     return weights / weights.sum()
 
 
-def test_a_histogram_counts_records_and_gives_them_back():
+def test_a_histogram_counts_records_and_returns_them():
     rows = np.array([[0, 1], [2, 0], [2, 0], [1, 1]])
     made = dp.HistogramDatabase.of(rows, (3, 2))
     assert made.size == 4
@@ -33,10 +33,10 @@ def test_a_histogram_counts_records_and_gives_them_back():
     assert made.distance(dp.HistogramDatabase.of([[0, 0], *rows[1:]], (3, 2))) == 2
 
 
-def test_bad_databases_are_refused():
+def test_wrong_databases_raise_an_error():
     with pytest.raises(DataError, match="outside the universe"):
         dp.HistogramDatabase.of([[3]], (3,))
-    with pytest.raises(DataError, match="whole numbers"):
+    with pytest.raises(DataError, match="integers"):
         database([1, -1])
     with pytest.raises(ParameterError, match="too large to count"):
         dp.Universe((2000, 2000))
@@ -58,7 +58,7 @@ def test_queries_answer_by_their_definitions():
     assert dp.interval_query(line.universe, 0, 3)(database([0, 0, 0, 0])) == 0
 
 
-def test_bad_queries_are_refused():
+def test_wrong_queries_raise_an_error():
     with pytest.raises(ParameterError, match="between 0 and 1"):
         dp.linear_query([0.5, 1.5])
     with pytest.raises(ParameterError, match="one column"):
@@ -103,7 +103,7 @@ def test_the_vc_dimension_is_at_most_the_logarithm_of_the_number_of_queries():
     assert dp.vc_dimension(everything) == 3
 
 
-def test_the_vc_dimension_refuses_queries_that_do_not_count():
+def test_the_vc_dimension_of_other_than_counting_queries_raises_an_error():
     with pytest.raises(ParameterError, match="counting queries"):
         dp.vc_dimension([dp.linear_query([0.5, 0.2])])
     with pytest.raises(ParameterError, match="no queries"):
@@ -121,7 +121,7 @@ def test_small_db_enumerates_every_database_once():
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_the_exact_distribution_of_small_db_keeps_its_promise_on_all_neighbours(epsilon):
+def test_the_exact_distribution_of_small_db_satisfies_its_guarantee_on_all_neighbours(epsilon):
     universe = dp.Universe((3,))
     queries = dp.all_range_queries(universe)
     candidates = _databases(universe, dp.small_db_size(len(queries), 0.7))
@@ -149,7 +149,7 @@ def test_one_record_changes_the_scores_of_small_db_by_at_most_their_sensitivity(
     candidates = _databases(dp.Universe((4,)), 3)
     before, sensitivity = small_db_scores(database(counts), queries, candidates)
     after, _ = small_db_scores(database(np.array(counts) + np.eye(4, dtype=int)[extra]), queries, candidates)
-    assert sensitivity == 3 * STEPS
+    assert sensitivity == 3 * STEPS_PER_UNIT
     assert np.abs(after - before).max() <= sensitivity
 
 
@@ -168,10 +168,10 @@ def test_the_error_of_small_db_stays_within_its_bound():
     assert worse <= 32  # Binomial(200, 0.05) exceeds 32 with probability below 1e-7
 
 
-def test_small_db_refuses_what_it_cannot_do():
+def test_small_db_raises_an_error_for_wrong_input():
     original = database([5] * 30)
     queries = dp.all_range_queries(original.universe)
-    with pytest.raises(ParameterError, match=r"SmallDB would have to try .* databases"):
+    with pytest.raises(ParameterError, match=r"SmallDB would enumerate .* databases"):
         dp.small_db(original, queries, epsilon=1.0, alpha=0.2)
     with pytest.raises(ParameterError, match="alpha=1"):
         dp.small_db(original, queries, epsilon=1.0, alpha=1)
@@ -184,7 +184,7 @@ def test_small_db_refuses_what_it_cannot_do():
         dp.small_db(tiny, dp.all_range_queries(tiny.universe), epsilon=0, alpha=0.5)
 
 
-def test_histograms_get_the_corrected_scale():
+def test_histograms_have_the_corrected_scale():
     original = database([40, 0, 7])
     assert dp.laplace_histograms(original, epsilon=0.5).scale == 2.0
     replaced = dp.laplace_histograms(original, epsilon=0.5, neighbours="replace")
@@ -201,7 +201,7 @@ def test_histograms_become_databases_without_negative_counts():
     assert released.accountant.spends[0].parts == 200
 
 
-def test_noise_of_a_histogram_is_as_large_as_its_scale_says():
+def test_noise_of_a_histogram_has_its_scale():
     noise = dp.laplace_histograms(database([100] * 20_000), epsilon=0.5).counts - 100
     # discrete Laplace of scale 2: mean absolute value 1.92; its estimate has a standard deviation of 0.014
     assert abs(np.abs(noise).mean() - 1.92) < 0.1

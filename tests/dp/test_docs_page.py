@@ -1,4 +1,4 @@
-"""The page on differential privacy says what its script would say now, and its examples run."""
+"""The tables of the page on differential privacy are current, and its examples run."""
 
 import importlib.util
 import re

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from shoal import dp
 from shoal.dp.insensitive_mechanism import group_sums
 from shoal.dp.mondrian_release import position_sums
-from shoal.dp.private_mondrian import Boxes, mondrian_boxes
+from shoal.dp.private_mondrian import MondrianBoxes, mondrian_boxes
 from shoal.errors import DataError, ParameterError
 
 SHAPE = (64, 1024)
@@ -18,37 +18,37 @@ def points(n, seed=0):
     return np.random.default_rng(seed).integers(0, SHAPE, (n, 2))
 
 
-@pytest.mark.parametrize("spread", ["side", "deviation", "mad"])
+@pytest.mark.parametrize("split_criterion", ["side", "deviation", "mad"])
 @pytest.mark.parametrize("means", [True, False])
-def test_the_budget_adds_up_to_what_is_promised(spread, means):
-    made = dp.mondrian(points(800), SHAPE, k=50, epsilon=1.7, spread=spread, means=means)
+def test_the_losses_add_up_to_at_most_the_budget(split_criterion, means):
+    made = dp.mondrian(points(800), SHAPE, k=50, epsilon=1.7, split_criterion=split_criterion, means=means)
     assert made.guarantee == dp.Guarantee(1.7)
     assert made.accountant.spent_epsilon <= 1.7
     lines = made.accountant.spends
-    assert lines[0].what == "number of records, for the depth"
-    assert sum(line.what.startswith("level") for line in lines) % (2 if spread == "side" else 3) in {0, 1}
-    assert lines[-1].what == ("mean of each part" if means else "count of each part")
+    assert lines[0].query == "number of records, for the depth"
+    assert sum(line.query.startswith("level") for line in lines) % (2 if split_criterion == "side" else 3) in {0, 1}
+    assert lines[-1].query == ("mean of each part" if means else "count of each part")
 
 
-def test_a_whole_tree_spends_the_whole_budget():
-    account = dp.Accountant(1.0)
-    boxes = mondrian_boxes(points(4000), SHAPE, k=10, account=account, epsilon=1.0)
-    levels = {line.what.partition(":")[0] for line in account.spends if line.what.startswith("level")}
+def test_a_complete_tree_spends_the_entire_budget():
+    accountant = dp.Accountant(1.0)
+    boxes = mondrian_boxes(points(4000), SHAPE, k=10, accountant=accountant, epsilon=1.0)
+    levels = {line.query.partition(":")[0] for line in accountant.spends if line.query.startswith("level")}
     assert len(levels) == boxes.depth
-    assert account.spent_epsilon == pytest.approx(1.0)
+    assert accountant.spent_epsilon == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("spread", ["side", "deviation", "mad"])
-def test_parts_are_disjoint_cover_the_space_and_hold_their_records(spread):
+@pytest.mark.parametrize("split_criterion", ["side", "deviation", "mad"])
+def test_parts_are_disjoint_cover_the_space_and_contain_their_records(split_criterion):
     codes = points(500)
-    account = dp.Accountant(3.0)
-    boxes = mondrian_boxes(codes, SHAPE, k=20, account=account, epsilon=3.0, spread=spread)
+    accountant = dp.Accountant(3.0)
+    boxes = mondrian_boxes(codes, SHAPE, k=20, accountant=accountant, epsilon=3.0, split_criterion=split_criterion)
     volume = (boxes.high - boxes.low + 1).prod(axis=1).sum()
     assert volume == np.prod(SHAPE)
     assert ((codes >= boxes.low[boxes.labels]) & (codes <= boxes.high[boxes.labels])).all()
 
 
-def test_the_tree_that_is_released_holds_no_records():
+def test_the_released_tree_contains_no_records():
     made = dp.mondrian(points(500), SHAPE, k=20, epsilon=3.0)
     parts = [made.root]
     while parts:
@@ -58,9 +58,9 @@ def test_the_tree_that_is_released_holds_no_records():
     assert not hasattr(made, "labels")
 
 
-def test_with_hardly_any_noise_parts_have_about_k_to_2k_records():
-    account = dp.Accountant(1e5)
-    boxes = mondrian_boxes(points(4096), SHAPE, k=64, account=account, epsilon=1e5)
+def test_with_little_noise_parts_have_about_k_to_2k_records():
+    accountant = dp.Accountant(1e5)
+    boxes = mondrian_boxes(points(4096), SHAPE, k=64, accountant=accountant, epsilon=1e5)
     sizes = np.bincount(boxes.labels)
     assert sizes.min() >= 40
     assert sizes.max() < 160
@@ -106,12 +106,12 @@ def test_one_record_changes_the_sums_of_positions_by_at_most_their_sensitivity(n
     cut = int(rng.integers(0, 63))
     low, high = np.array([[0, 0], [cut + 1, 0]]), np.array([[cut, 1023], [63, 1023]])
     labels = (codes[:, 0] > cut).astype(np.int64)
-    sums, sensitivity = position_sums(codes, Boxes(low, high, labels, None, 1))
-    fewer, _ = position_sums(codes[1:], Boxes(low, high, labels[1:], None, 1))
+    sums, sensitivity = position_sums(codes, MondrianBoxes(low, high, labels, None, 1))
+    fewer, _ = position_sums(codes[1:], MondrianBoxes(low, high, labels[1:], None, 1))
     assert np.abs(sums - fewer).sum() <= sensitivity
 
 
-def test_constant_columns_and_single_cells_end_the_cuts():
+def test_constant_columns_and_single_cells_stop_the_splits():
     made = dp.mondrian(np.zeros((100, 1), np.int64), (1,), k=5, epsilon=5.0)
     assert len(made.low) == 1
     made = dp.mondrian(np.full((200, 2), 7), (16, 16), k=5, epsilon=5.0)
@@ -122,15 +122,15 @@ def test_constant_columns_and_single_cells_end_the_cuts():
     ("change", "error", "text"),
     [
         ({"k": 0}, ParameterError, "k=0"),
-        ({"k": 2.5}, ParameterError, "whole number"),
+        ({"k": 2.5}, ParameterError, "integer"),
         ({"epsilon": 0}, ParameterError, "epsilon=0"),
-        ({"spread": "widest"}, ParameterError, "choose deviation, mad or side"),
+        ({"split_criterion": "widest"}, ParameterError, "choose deviation, mad or side"),
         ({"shape": (64,)}, DataError, "d numbers of cells"),
         ({"shape": (8, 8)}, DataError, "outside the grid"),
         ({"shape": (64, 2**41)}, ParameterError, "at most"),
     ],
 )
-def test_bad_input_is_refused(change, error, text):
+def test_wrong_input_raises_an_error(change, error, text):
     given_ = {"codes": points(50), "shape": SHAPE, "k": 5, "epsilon": 1.0} | change
     codes, shape = given_.pop("codes"), given_.pop("shape")
     with pytest.raises(error, match=text):
@@ -177,16 +177,16 @@ def test_means_of_one_column_are_near_the_truth():
     assert np.abs(made.means[:, 0] - truth).max() < 40
 
 
-def test_the_z_curve_keeps_groups_nearer_together_than_the_sum():
+def test_groups_along_the_z_curve_are_closer_together_than_along_the_sum():
     codes = np.random.default_rng(2).integers(0, 256, (4096, 2))
-    spreads = {}
+    variances = {}
     for order in ("z-curve", "sum"):
         sums, sizes, _ = group_sums(codes, (256, 256), 64, order)
-        spreads[order] = ((sums / sizes[:, None]).var(axis=0)).sum()
-    assert spreads["z-curve"] > 1.5 * spreads["sum"]  # what the means keep of the variance
+        variances[order] = ((sums / sizes[:, None]).var(axis=0)).sum()
+    assert variances["z-curve"] > 1.5 * variances["sum"]  # what the means keep of the variance
 
 
-def test_insensitive_noise_refuses_bad_input():
+def test_wrong_input_of_insensitive_noise_raises_an_error():
     codes = np.zeros((5, 1), np.int64)
     with pytest.raises(DataError, match="k=6 needs at least 6 records, the table has 5"):
         dp.insensitive_noise(codes, (4,), k=6, epsilon=1.0)

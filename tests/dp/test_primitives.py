@@ -1,4 +1,4 @@
-"""Noise and choices have the distributions that the papers state; every statistical test fails by chance below 1e-6."""
+"""Noise and choices have the published distributions; a statistical test fails at random with probability < 1e-6."""
 
 import math
 import subprocess
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
 from shoal import dp
-from shoal.dp.opendp_library import _gumbel_selection, certified_scale, coins, select, whole_noise
+from shoal.dp.opendp_library import _gumbel_selection, bernoulli_draws, certified_scale, integer_noise, select
 from shoal.dp.quantile import quantile_scores
 from shoal.errors import DataError, ParameterError
 
@@ -20,14 +20,14 @@ SMALLEST_P = 1e-7
 
 
 def discrete_laplace(values, scale):
-    """The probability of each whole number under discrete Laplace noise."""
+    """The probability of each integer under discrete Laplace noise."""
     a = math.exp(-1 / scale)
     return (1 - a) / (1 + a) * a ** np.abs(values)
 
 
 @pytest.mark.parametrize(("sensitivity", "epsilon"), [(1, 1.0), (3, 0.5), (1, 4.0)])
-def test_whole_noise_has_the_discrete_laplace_distribution(sensitivity, epsilon):
-    draws = whole_noise(np.zeros(20_000, np.int64), sensitivity, epsilon)
+def test_integer_noise_has_the_discrete_laplace_distribution(sensitivity, epsilon):
+    draws = integer_noise(np.zeros(20_000, np.int64), sensitivity, epsilon)
     scale = sensitivity / epsilon
     edge = math.ceil(4 * scale)
     inside = np.arange(-edge, edge + 1)
@@ -48,21 +48,21 @@ def test_real_noise_has_the_laplace_distribution_and_its_variance():
 
 def test_the_exponential_mechanism_draws_in_proportion_to_exp_of_utility():
     utilities, epsilon = np.array([0, 1, 2, 5]), 0.8
-    draws = [dp.exponential_mechanism(utilities, sensitivity=1, epsilon=epsilon).place for _ in range(6_000)]
+    draws = [dp.exponential_mechanism(utilities, sensitivity=1, epsilon=epsilon).index for _ in range(6_000)]
     weights = np.exp(epsilon * utilities / 2)
     assert chisquare(np.bincount(draws, minlength=4), weights / weights.sum() * len(draws)).pvalue > SMALLEST_P
 
 
-def test_real_utilities_are_drawn_alike():
+def test_float_utilities_have_the_same_distribution():
     utilities, epsilon = np.array([0.0, 0.25, 0.5]), 2.0
-    draws = [dp.exponential_mechanism(utilities, sensitivity=0.25, epsilon=epsilon).place for _ in range(4_000)]
+    draws = [dp.exponential_mechanism(utilities, sensitivity=0.25, epsilon=epsilon).index for _ in range(4_000)]
     weights = np.exp(epsilon * utilities / 0.5)
     assert chisquare(np.bincount(draws, minlength=3), weights / weights.sum() * len(draws)).pvalue > SMALLEST_P
 
 
 @pytest.mark.parametrize("probability", [0.05, 0.5, 0.9])
-def test_coins_fall_with_their_probability_and_independently(probability):
-    draws = coins(40_000, probability)
+def test_bernoulli_draws_have_their_probability_and_are_independent(probability):
+    draws = bernoulli_draws(40_000, probability)
     both = 2 * draws[:-1:2].astype(int) + draws[1::2]
     shares = np.array([(1 - probability) ** 2, *[probability * (1 - probability)] * 2, probability**2])
     assert chisquare(np.bincount(both, minlength=4), shares * both.size).pvalue > SMALLEST_P
@@ -72,7 +72,7 @@ def test_the_shortfall_of_the_exponential_mechanism_holds():
     utilities = np.arange(50)
     allowed = dp.exponential_shortfall(50, 1, 1.0, beta=0.1)
     worse = sum(
-        49 - dp.exponential_mechanism(utilities, sensitivity=1, epsilon=1.0).place > allowed for _ in range(500)
+        49 - dp.exponential_mechanism(utilities, sensitivity=1, epsilon=1.0).index > allowed for _ in range(500)
     )
     # Binomial(500, 0.1) exceeds 90 with probability below 1e-6; the bound is far from tight
     assert worse <= 90
@@ -80,15 +80,15 @@ def test_the_shortfall_of_the_exponential_mechanism_holds():
 
 @given(st.integers(1, 10**9), st.floats(1e-6, 1e3))
 def test_no_scale_is_too_small_for_its_epsilon(sensitivity, epsilon):
-    from shoal.dp.opendp_library import _whole_laplace
+    from shoal.dp.opendp_library import _integer_laplace
 
-    scale = certified_scale(sensitivity / epsilon, sensitivity, epsilon, _whole_laplace)
-    assert _whole_laplace(scale).map(sensitivity) <= epsilon
+    scale = certified_scale(sensitivity / epsilon, sensitivity, epsilon, _integer_laplace)
+    assert _integer_laplace(scale).map(sensitivity) <= epsilon
     assert scale <= sensitivity / epsilon * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-def test_opendp_prices_the_choice_as_the_exponential_mechanism(epsilon):
+def test_opendp_certifies_the_loss_of_the_exponential_mechanism(epsilon):
     concentrated = _gumbel_selection(2 * 5 / epsilon).map(5)
     assert concentrated == pytest.approx(epsilon**2 / 8)
 
@@ -113,7 +113,7 @@ def test_quantile_scores_are_best_at_the_quantile():
         assert scores.argmax() == round(100 * quantile)
 
 
-def test_a_private_quantile_is_near_with_a_large_budget():
+def test_a_private_quantile_is_close_with_a_large_budget():
     values = np.repeat(np.arange(1000), 3)
     found = [dp.private_quantile(values, np.arange(1000), epsilon=5.0, quantile=0.25) for _ in range(20)]
     # being 20 ranks of 1000 off (60 records) has a weight of exp(-5 * 0.75 * 60 / 1.5 / 2): never seen
@@ -121,14 +121,14 @@ def test_a_private_quantile_is_near_with_a_large_budget():
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, True, "1"])
-def test_a_bad_epsilon_is_refused(epsilon):
+def test_a_wrong_epsilon_raises_an_error(epsilon):
     with pytest.raises(ParameterError, match="epsilon"):
         dp.laplace_mechanism([1], sensitivity=1, epsilon=epsilon)
     with pytest.raises(ParameterError, match="epsilon"):
         dp.exponential_mechanism([1], sensitivity=1, epsilon=epsilon)
 
 
-def test_bad_values_and_sensitivities_are_refused():
+def test_wrong_values_and_sensitivities_raise_an_error():
     with pytest.raises(DataError, match="NaN or infinite"):
         dp.laplace_mechanism([math.nan], sensitivity=1, epsilon=1.0)
     with pytest.raises(DataError, match="list of numbers"):
@@ -137,11 +137,11 @@ def test_bad_values_and_sensitivities_are_refused():
         dp.laplace_mechanism([1], sensitivity=0.5, epsilon=1.0)
     with pytest.raises(ParameterError, match="sensitivity=0"):
         dp.laplace_mechanism([1], sensitivity=0, epsilon=1.0)
-    with pytest.raises(DataError, match="no room for noise"):
+    with pytest.raises(DataError, match="too large to add noise"):
         dp.laplace_mechanism([2**63 - 1], sensitivity=1, epsilon=1.0)
     with pytest.raises(DataError, match="at least one candidate"):
         dp.exponential_mechanism([], sensitivity=1, epsilon=1.0)
-    with pytest.raises(DataError, match="too far apart"):
+    with pytest.raises(DataError, match="differ too much"):
         dp.exponential_mechanism([0.0, 1e300], sensitivity=1, epsilon=1.0)
     with pytest.raises(DataError, match="finite"):
         dp.exponential_mechanism([0.0, math.inf], sensitivity=1, epsilon=1.0)
@@ -151,7 +151,7 @@ def test_bad_values_and_sensitivities_are_refused():
         dp.private_quantile(np.array([1]), np.array([], np.int64), epsilon=1.0)
 
 
-def test_a_choice_among_one_is_that_one():
+def test_a_single_candidate_is_chosen():
     assert select(np.array([7]), 1, 0.01) == 0
 
 
@@ -180,6 +180,6 @@ def test_every_public_name_is_there_and_documented(name):
     assert name in dir(dp)
 
 
-def test_an_unknown_name_is_refused():
+def test_an_unknown_name_raises_an_error():
     with pytest.raises(AttributeError, match="laplas"):
         _ = dp.laplas

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from shoal import datasets, dp
-from shoal.cli import main
+from shoal.cli.application import main
 from shoal.errors import DataError, MissingValues, ParameterError, SchemaError, UnknownColumn
 
 BOUNDS = {"age": (0, 110), "income": (0, 100_000)}
@@ -60,12 +60,12 @@ def test_every_mechanism_releases_a_table_within_its_bounds(people, mechanism):
     assert made.manifest["guarantee"]["epsilon"] == 2.0
     assert made.manifest["budget"]["spent_epsilon"] == made.accountant.spent_epsilon
     assert made.manifest["reproducible"] is False
-    assert "no seed" in made.manifest["why_not_reproducible"]
+    assert "no seed" in made.manifest["reason_not_reproducible"]
     json.loads(made.manifest_json())
 
 
 @pytest.mark.parametrize("mechanism", OPTIONS)
-def test_the_manifest_tells_nothing_that_the_promise_does_not_cover(people, mechanism):
+def test_the_manifest_contains_nothing_that_the_guarantee_does_not_cover(people, mechanism):
     made = dp.release(people, epsilon=2.0, mechanism=mechanism, bounds=BOUNDS, **OPTIONS[mechanism])
     public = made.guarantee.neighbours == dp.Neighbours.REPLACE
     assert (made.manifest["input"]["records"] == 600) is public
@@ -73,12 +73,12 @@ def test_the_manifest_tells_nothing_that_the_promise_does_not_cover(people, mech
     assert ("600" in json.dumps(made.manifest["input"])) is public
 
 
-def test_k_anonymity_comes_with_microaggregated_releases(people):
+def test_microaggregated_releases_are_k_anonymous(people):
     made = dp.release(people, epsilon=3.0, mechanism="mondrian", bounds=BOUNDS, k=20)
     assert made.data.group_by("age", "income").len()["len"].min() >= 20
 
 
-def test_a_release_with_a_large_budget_is_near_the_original(people):
+def test_a_release_with_a_large_budget_is_close_to_the_original(people):
     made = dp.release(people, epsilon=100.0, mechanism="mondrian", bounds=BOUNDS, k=10)
     assert abs(len(made.data) - 600) < 20
     assert made.data["age"].mean() == pytest.approx(people["age"].mean(), abs=2)
@@ -86,7 +86,7 @@ def test_a_release_with_a_large_budget_is_near_the_original(people):
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_the_table_comes_back_in_the_library_it_came_in(people, kind):
+def test_the_release_is_in_the_dataframe_library_of_the_input(people, kind):
     given = kind(people.select("age", "sex").to_dict(as_series=False))
     made = dp.release(given, epsilon=1.0, mechanism="histogram", bounds={"age": (0, 110)}, categories={"sex": SEXES})
     assert isinstance(made.data, type(given))
@@ -107,7 +107,7 @@ def test_the_table_comes_back_in_the_library_it_came_in(people, kind):
     ],
 )
 @pytest.mark.parametrize("mechanism", ["histogram", "insensitive", "mondrian"])
-def test_numbers_and_dates_of_every_kind_stay_what_they_are(values, bounds, mechanism):
+def test_numbers_and_dates_of_every_type_keep_their_type(values, bounds, mechanism):
     table = pl.DataFrame({"x": values})
     options = {} if mechanism == "histogram" else {"k": 10}
     made = dp.release(table, epsilon=5.0, mechanism=mechanism, bounds={"x": bounds}, **options)
@@ -116,7 +116,7 @@ def test_numbers_and_dates_of_every_kind_stay_what_they_are(values, bounds, mech
     assert str(shown["low"]).startswith(str(bounds[0])[:4])
 
 
-def test_values_beyond_the_bounds_are_moved_to_them():
+def test_values_beyond_the_bounds_are_replaced_by_them():
     table = pl.DataFrame({"x": [-50, 500] * 200})
     made = dp.release(table, epsilon=20.0, mechanism="histogram", bounds={"x": (0, 9)})
     counts = made.data["x"].value_counts()
@@ -136,19 +136,38 @@ def test_a_file_is_read_and_written_with_its_manifest(people, tmp_path):
     assert [path.name for path in paths] == ["private.csv", "private.manifest.json"]
     assert json.loads(paths[1].read_text()) == made.manifest
     assert pl.read_csv(paths[0]).columns == ["age", "income"]
-    assert any("left out" in text and "diagnosis" in text for text in made.warnings)
+    assert any("omitted columns" in text and "diagnosis" in text for text in made.warnings)
+
+
+def test_repr_shows_guarantee_and_budget_in_a_few_lines_and_no_values(people):
+    made = dp.release(people, epsilon=2.0, mechanism="strongly-safe", bounds=BOUNDS, k=20, delta=1e-3, cells=3)
+    lines = repr(made).splitlines()
+    assert lines[0] == f"PrivateRelease: {len(made.data):,} records of age, income; mechanism strongly-safe"
+    assert lines[1] == "(2, 0.001)-differential privacy; neighbours: one record more or less"
+    assert lines[2] == "privacy budget: epsilon 2 of 2 spent, delta 0.001 of 0.001"
+    assert lines[3:] == [f"warning: {text}" for text in made.warnings]
+    assert len(lines) <= 5
+
+
+def test_the_html_of_a_release_lists_its_queries_and_escapes_names():
+    table = pl.DataFrame({"<b>": [1, 2] * 100})
+    made = dp.release(table, epsilon=1.0, mechanism="mondrian", bounds={"<b>": (0, 9)}, k=20)
+    page = made._repr_html_()
+    assert all(line.query in page for line in made.accountant.spends)
+    assert "records of &lt;b&gt;; mechanism mondrian" in page
+    assert "privacy budget: epsilon" in page
 
 
 def test_two_runs_differ():
     table = pl.DataFrame({"x": [1, 2] * 100})
     made = [dp.release(table, epsilon=0.1, mechanism="histogram", bounds={"x": (0, 50)}) for _ in range(2)]
-    # 10 noisy counts of scale 10 agree by chance with probability below (1/20)^10
+    # 10 noisy counts of scale 10 agree at random with probability below (1/20)^10
     assert made[0].manifest["output"]["fingerprint"] != made[1].manifest["output"]["fingerprint"]
 
 
-def test_too_large_a_price_is_warned_of(people):
+def test_a_large_epsilon_or_delta_gives_a_warning(people):
     made = dp.release(people, epsilon=50.0, mechanism="strongly-safe", bounds=BOUNDS, k=5, delta=0.2, cells=2)
-    assert any("promises next to nothing" in text for text in made.warnings)
+    assert any("gives hardly any protection" in text for text in made.warnings)
     assert any("delta=0.2" in text for text in made.warnings)
     assert made.manifest["guarantee_if_a_record_is_replaced"] is None
 
@@ -156,15 +175,15 @@ def test_too_large_a_price_is_warned_of(people):
 @pytest.mark.parametrize(
     ("change", "error", "text"),
     [
-        ({"bounds": {}}, SchemaError, r'column "name" needs the list of its possible categories'),
+        ({"bounds": {}}, SchemaError, r'column "name" needs the list of all possible categories'),
         ({"columns": ["age", "height"]}, SchemaError, r'column "height" needs bounds .* --bounds height=low\.\.high'),
         ({"columns": ["age", "region"]}, SchemaError, r'--categories "region=a\|b"'),
-        ({"bounds": {"age": (110, 0)}}, ParameterError, 'column "age": its lower bound must be below'),
+        ({"bounds": {"age": (110, 0)}}, ParameterError, 'column "age": the lower bound must be below'),
         ({"bounds": {"age": (5, 5)}}, ParameterError, "must be below"),
         ({"bounds": {"age": (0,)}}, ParameterError, "two finite bounds"),
         ({"bounds": {"age": (0, float("inf"))}}, ParameterError, "two finite bounds"),
         ({"bounds": {"age": ("low", "high")}}, ParameterError, "two finite bounds"),
-        ({"bounds": {"region": (0, 1)}}, SchemaError, '"region" holds no numbers or dates'),
+        ({"bounds": {"region": (0, 1)}}, SchemaError, '"region" contains neither numbers nor dates'),
         ({"bounds": {"agee": (0, 1)}}, UnknownColumn, 'did you mean "age"'),
         ({"categories": {"age": ["1"]}}, SchemaError, "bounds and categories"),
         ({"epsilon": 0}, ParameterError, "epsilon=0 must be"),
@@ -174,10 +193,10 @@ def test_too_large_a_price_is_warned_of(people):
         ({"k": 0}, ParameterError, "k=0"),
         ({"cells": 3}, ParameterError, 'mechanism "mondrian" has no option "cells"'),
         ({"output": "both"}, ParameterError, "choose synthetic or microaggregated"),
-        ({"categories": {"sex": ["female", "male"]}}, SchemaError, "is for numbers and dates"),
+        ({"categories": {"sex": ["female", "male"]}}, SchemaError, "needs numbers or dates"),
     ],
 )
-def test_bad_input_is_refused_with_the_way_out(people, change, error, text):
+def test_wrong_input_raises_an_error_with_a_way_out(people, change, error, text):
     given = {"epsilon": 1.0, "mechanism": "mondrian", "bounds": BOUNDS, "k": 20} | change
     with pytest.raises(error, match=text):
         dp.release(people, **given)
@@ -196,16 +215,16 @@ def test_bad_input_is_refused_with_the_way_out(people, change, error, text):
         ({"mechanism": "histogram", "categories": {"sex": ["female"]}}, "not among its 1 categories"),
         ({"mechanism": "histogram", "categories": {"sex": ["female", "female"]}}, "different categories"),
         ({"mechanism": "intervals", "records": 0}, "records=0"),
-        ({"mechanism": "small-db", "cells": 20}, "SmallDB would have to try"),
-        ({"mechanism": "strongly-safe", "k": 599, "delta": 1e-9, "cells": 9}, "nothing is left to release"),
+        ({"mechanism": "small-db", "cells": 20}, "SmallDB would enumerate"),
+        ({"mechanism": "strongly-safe", "k": 599, "delta": 1e-9, "cells": 9}, "no records are left to release"),
     ],
 )
-def test_bad_options_are_refused(people, options, text):
+def test_wrong_options_raise_an_error(people, options, text):
     with pytest.raises((ParameterError, DataError, SchemaError), match=text):
         dp.release(people, epsilon=1.0, bounds=BOUNDS, **options)
 
 
-def test_missing_and_infinite_values_are_refused():
+def test_missing_and_infinite_values_raise_an_error():
     with pytest.raises(MissingValues, match='column "x" has 1 missing values; fill them with a constant'):
         dp.release(pl.DataFrame({"x": [1, None]}), epsilon=1.0, mechanism="histogram", bounds={"x": (0, 1)})
     with pytest.raises(MissingValues, match="missing"):
@@ -214,7 +233,7 @@ def test_missing_and_infinite_values_are_refused():
         dp.release(pl.DataFrame({"x": [1.0, np.inf]}), epsilon=1.0, mechanism="histogram", bounds={"x": (0, 1)})
 
 
-def test_the_command_writes_table_and_manifest_and_shows_the_account(people, tmp_path):
+def test_the_command_writes_table_and_manifest_and_shows_the_privacy_accounting(people, tmp_path):
     people.write_csv(tmp_path / "people.csv")
     private = tmp_path / "private.csv"
     done = run("dp", tmp_path / "people.csv", "--epsilon", 1, "-k", 50, "--bounds", "age=0..110", "-o", private)
@@ -249,7 +268,7 @@ def test_the_command_reads_categories_and_prints_json(people, tmp_path):
         (["--epsilon", "1", "--bounds", "age=0..9"], "needs k"),
     ],
 )
-def test_the_command_refuses_mistakes_and_writes_nothing(people, tmp_path, arguments, text):
+def test_the_command_reports_mistakes_and_writes_no_file(people, tmp_path, arguments, text):
     people.write_csv(tmp_path / "people.csv")
     done = run("dp", tmp_path / "people.csv", *arguments, "-o", tmp_path / "private.csv")
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""ReleaseIntervals: boxes that cover, budgets that add up, accuracy that holds."""
+"""ReleaseIntervals: boxes cover the space, losses add up to the budget, the accuracy theorem holds."""
 
 import numpy as np
 import pytest
@@ -40,16 +40,16 @@ def test_boxes_of_two_columns_are_disjoint_and_cover_everything():
     assert len(drawn) % len(made.low) == 0
 
 
-def test_with_hardly_any_noise_intervals_have_the_content_they_should():
+def test_with_little_noise_intervals_have_the_expected_content():
     codes = np.repeat(np.arange(64), 100)
     pieces = _cut(codes, 6, 1e5, alpha=0.6)
     sizes = [piece[2].stop - piece[2].start for piece in pieces]
-    assert sizes[0] == 700  # the shortest run of cells of 100 that holds a tenth of 6400
+    assert sizes[0] == 700  # the shortest run of cells of 100 that contains a tenth of 6400
     assert all(size == 700 for size in sizes[:-1])
     assert sum(sizes) == 6400
 
 
-def test_a_heavy_value_gets_an_interval_of_its_own():
+def test_a_frequent_value_has_an_interval_of_its_own():
     codes = np.sort(np.concatenate([np.full(5000, 17), np.arange(32)]))
     pieces = _cut(codes, 5, 1e5, alpha=0.9)
     assert (17, 17) in {(first, last) for first, last, _ in pieces[:2]} or pieces[0][1] == 17
@@ -69,7 +69,7 @@ def test_the_accuracy_theorem_holds_for_interval_queries():
     assert worse <= 15  # Binomial(40, 0.05) exceeds 15 with probability below 1e-9
 
 
-def test_bad_input_is_refused():
+def test_wrong_input_raises_an_error():
     codes = np.zeros((5, 1), np.int64)
     with pytest.raises(ParameterError, match="alpha"):
         dp.release_intervals(codes, 3, epsilon=1.0, alpha=0)

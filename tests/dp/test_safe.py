@@ -27,13 +27,13 @@ def tight_delta(k, beta, epsilon, largest):
 @pytest.mark.parametrize("k", [1, 3, 10])
 @pytest.mark.parametrize(("beta", "epsilon"), [(0.05, 0.2), (0.2, 0.25), (0.2, 1.0), (0.5, 0.7), (0.5, 2.0)])
 def test_the_theorem_covers_the_exact_loss_of_a_cell(k, beta, epsilon):
-    promised = dp.safe_delta(k=k, beta=beta, epsilon=epsilon)
+    bound = dp.safe_delta(k=k, beta=beta, epsilon=epsilon)
     exact = tight_delta(k, beta, epsilon, largest=200)
-    assert exact <= promised * (1 + 1e-9)
-    assert exact > promised / 100  # the theorem is not empty
+    assert exact <= bound * (1 + 1e-9)
+    assert exact > bound / 100  # the bound is not trivial
 
 
-def test_without_sampling_no_delta_below_one_would_do():
+def test_without_sampling_no_delta_below_one_suffices():
     assert tight_delta(5, 1.0, 3.0, largest=20) == 1.0
 
 
@@ -64,13 +64,13 @@ def test_only_cells_of_k_sampled_records_are_released():
     assert made.accountant.spent_delta == 1e-4
 
 
-def test_the_sampled_share_is_beta():
+def test_the_sampled_fraction_is_beta():
     made = dp.strongly_safe(np.zeros(50_000, np.int64), k=20, epsilon=1.0, delta=1e-6, beta=0.2)
     # Binomial(50,000, 0.2) lies within 6 standard deviations (537) of 10,000 except with probability 2e-9
     assert abs(int(made.counts[0]) - 10_000) < 537
 
 
-def test_epsilon_safe_adds_the_price_of_its_boxes():
+def test_epsilon_safe_adds_the_loss_of_its_boxes():
     codes = np.random.default_rng(0).integers(0, 256, (4000, 2))
     made = dp.epsilon_safe(codes, (256, 256), k=10, epsilon=2.0, delta=1e-5, structure=0.25)
     assert made.guarantee == dp.Guarantee(2.0, 1e-5)
@@ -82,7 +82,7 @@ def test_epsilon_safe_adds_the_price_of_its_boxes():
     assert (made.low <= made.high).all()
 
 
-def test_bad_input_is_refused():
+def test_wrong_input_raises_an_error():
     cells = np.zeros(10, np.int64)
     with pytest.raises(ParameterError, match="needs delta above 0"):
         dp.strongly_safe(cells, k=5, epsilon=1.0, delta=0.0)
@@ -92,7 +92,7 @@ def test_bad_input_is_refused():
         dp.strongly_safe(cells, k=0, epsilon=1.0, delta=1e-6)
     with pytest.raises(ParameterError, match="epsilon=0"):
         dp.strongly_safe(cells, k=5, epsilon=0, delta=1e-6)
-    with pytest.raises(ParameterError, match="more than the 1e-06 asked for"):
+    with pytest.raises(ParameterError, match="more than the requested 1e-06"):
         dp.strongly_safe(cells, k=5, epsilon=1.0, delta=1e-6, beta=0.4)
     with pytest.raises(ParameterError, match="too small for sampling with beta"):
         dp.strongly_safe(cells, k=5, epsilon=0.1, delta=1e-6, beta=0.4)
@@ -100,5 +100,5 @@ def test_bad_input_is_refused():
         dp.safe_delta(k=5, beta=1.0, epsilon=1.0)
     with pytest.raises(ParameterError, match="structure"):
         dp.epsilon_safe(np.zeros((9, 1), np.int64), (4,), k=5, epsilon=1.0, delta=1e-6, structure=1.0)
-    with pytest.raises(ParameterError, match="no share of the records"):
+    with pytest.raises(ParameterError, match="no sampling probability satisfies"):
         dp.safe_beta(k=1, epsilon=1e-5, delta=1e-30)

@@ -1,4 +1,4 @@
-"""The risk of a release: against slow twins, against what must always hold, and the faults of other software."""
+"""The risk of a release: against reference implementations, invariants, and known faults of other software."""
 
 import json
 import pickle
@@ -11,17 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.core.grouping import Grouping
+from shoal.core.group_statistics import group_means, group_modes
+from shoal.core.grouping import Groups
+from shoal.core.row_classes import equal_rows
 from shoal.errors import DataError, ParameterError, SchemaError, UnknownColumn
 from shoal.evaluate.attribute_disclosure import attribute_disclosure
 from shoal.evaluate.class_risk import class_risk
 from shoal.evaluate.contribution import contributions
 from shoal.evaluate.estimates import share
 from shoal.evaluate.interval_disclosure import interval_disclosure, rank_interval_disclosure
-from shoal.evaluate.linkage import distance_linkage, linkage_without, one_to_one_linkage
+from shoal.evaluate.linkage import assignment_linkage, linkage_without, record_linkage
 from shoal.evaluate.linkage_search import Matcher
-from shoal.evaluate.paired_columns import PairedColumn, equal_rows, pair_columns
-from shoal.recoding import group_means, group_modes
+from shoal.evaluate.paired_columns import PairedColumn, pair_columns
 from shoal.tables import Table
 
 from naive import risk as naive
@@ -31,12 +32,12 @@ QUASI = ["age", "sex", "income", "height"]
 
 @st.composite
 def releases(draw):
-    """Columns of an original and a release of it: means of groups, any noise, or anything; with ties and holes."""
+    """Columns of an original and its release: group means, noise, or anything else; with ties and missing values."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = draw(st.integers(2, 25))
     k = draw(st.integers(1, 4))
     labels = rng.permutation(np.arange(n) // min(k, n) % max(n // min(k, n), 1))
-    grouping = Grouping(labels, k=1)
+    grouping = Groups(labels)
     columns = []
     for number in range(draw(st.integers(1, 4))):
         if draw(st.booleans()):
@@ -48,15 +49,15 @@ def releases(draw):
             released = group_modes(original.astype(np.int64), grouping)[grouping.labels].astype(float)
             categories = ("a", "b", "c")
         if draw(st.booleans()):
-            holes = rng.random(n) < 0.2
-            original, released = (np.where(holes, np.nan, part) for part in (original, released))
+            missing = rng.random(n) < 0.2
+            original, released = (np.where(missing, np.nan, part) for part in (original, released))
         columns.append(PairedColumn(f"x{number}", original, released, categories))
     return columns
 
 
 @given(releases())
-def test_linkage_equals_the_naive_twin(columns):
-    found = distance_linkage(columns)
+def test_linkage_equals_the_reference_implementation(columns):
+    found = record_linkage(columns)
     assert found.success.value == pytest.approx(naive.linkage(columns), abs=1e-9)
     assert found.success.low <= found.success.value <= found.success.high
     assert found.baseline.value == 1 / columns[0].original.size
@@ -66,62 +67,62 @@ def test_linkage_equals_the_naive_twin(columns):
 def test_no_linkage_succeeds_more_often_than_the_classes_allow(columns):
     labels = equal_rows([column.released for column in columns])
     bound = np.bincount(labels).size / labels.size  # the mean over records of 1 / size of the class
-    assert distance_linkage(columns).success.value <= bound + 1e-12
-    assert one_to_one_linkage(columns).success.value <= bound + 1e-12
+    assert record_linkage(columns).success.value <= bound + 1e-12
+    assert assignment_linkage(columns).success.value <= bound + 1e-12
 
 
 def test_the_tree_and_the_blocks_find_the_same(monkeypatch, rng):
     original = rng.normal(size=(300, 3)).round(1)
     released = (original * 2).round() / 2
     columns = [PairedColumn(str(j), original[:, j], released[:, j]) for j in range(3)]
-    by_tree = distance_linkage(columns).success.value
-    monkeypatch.setattr("shoal.evaluate.linkage_search._TREE_WIDTH", 0)
-    monkeypatch.setattr("shoal.evaluate.linkage_search._BLOCK", 1000)
-    assert distance_linkage(columns).success.value == pytest.approx(by_tree, abs=1e-12)
+    by_tree = record_linkage(columns).success.value
+    monkeypatch.setattr("shoal.evaluate.linkage_search._MAX_TREE_COLUMNS", 0)
+    monkeypatch.setattr("shoal.evaluate.linkage_search._BLOCK_CELLS", 1000)
+    assert record_linkage(columns).success.value == pytest.approx(by_tree, abs=1e-12)
 
 
 def test_an_unprotected_table_is_linked_and_a_constant_one_is_not(rng):
     original = rng.normal(size=(40, 2))
     open_table = [PairedColumn(str(j), original[:, j], original[:, j]) for j in range(2)]
     closed = [PairedColumn(str(j), original[:, j], np.zeros(40)) for j in range(2)]
-    for attack in (distance_linkage, one_to_one_linkage):
+    for attack in (record_linkage, assignment_linkage):
         assert attack(open_table).success.value == 1
-        assert attack(open_table).excess == 1
+        assert attack(open_table).baseline_adjusted_success == 1
         assert attack(closed).success.value == pytest.approx(1 / 40)
-        assert attack(closed).excess == 0
+        assert attack(closed).baseline_adjusted_success == 0
 
 
-def test_one_to_one_linkage_uses_that_everybody_is_one_record():
+def test_assignment_linkage_uses_that_each_individual_has_one_record():
     column = PairedColumn("x", np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.1, 3.1, 4.1, 5.1]))
-    assert distance_linkage([column]).success.value == 0.25  # all but the last are nearer to a neighbour's record
-    assert one_to_one_linkage([column]).success.value == 1
+    assert record_linkage([column]).success.value == 0.25  # all but the last are nearer to a neighbour's record
+    assert assignment_linkage([column]).success.value == 1
 
 
-def test_one_to_one_linkage_of_a_large_table_tries_blocks(rng):
+def test_assignment_linkage_of_a_large_table_tries_blocks(rng):
     values = rng.normal(size=(3_500, 2))
     columns = [PairedColumn(str(j), values[:, j], values[:, j] + rng.normal(0, 1e-6, 3_500)) for j in range(2)]
-    found = one_to_one_linkage(columns)
+    found = assignment_linkage(columns)
     assert found.success.value > 0.99
-    assert "blocks of neighbours" in found.how
+    assert "blocks of neighbours" in found.description
     categories = [PairedColumn("c", np.arange(3_500.0) % 7, np.arange(3_500.0) % 7, tuple("abcdefg"))]
-    assert one_to_one_linkage(categories).success.value < 0.1
+    assert assignment_linkage(categories).success.value < 0.1
 
 
 def test_a_sample_is_stated_and_near_the_whole(rng):
     values = rng.normal(size=(3_000, 2))
     columns = [PairedColumn(str(j), values[:, j], values[:, j].round(1)) for j in range(2)]
-    whole, part = distance_linkage(columns, sample=None), distance_linkage(columns, sample=500)
+    whole, part = record_linkage(columns, sample=None), record_linkage(columns, sample=500)
     assert part.success.low <= whole.success.value <= part.success.high
-    assert part.how.startswith("a random sample of 500 of 3,000 records")
-    assert part == distance_linkage(columns, sample=500)
+    assert part.description.startswith("a random sample of 500 of 3,000 records")
+    assert part == record_linkage(columns, sample=500)
 
 
-def test_a_released_shuffle_links_no_better_than_chance(rng):
+def test_a_shuffled_release_links_no_better_than_a_guess(rng):
     values = rng.normal(size=(400, 3))
     columns = [PairedColumn(str(j), values[:, j], values[:, j]) for j in range(3)]
     shuffled = rng.permutation(400)
     columns = [PairedColumn(c.name, c.original, c.released[shuffled]) for c in columns]
-    assert distance_linkage(columns).success.value < 0.02
+    assert record_linkage(columns).success.value < 0.02
 
 
 def test_averages_are_over_records_not_over_classes():
@@ -133,7 +134,7 @@ def test_averages_are_over_records_not_over_classes():
 
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["a", "b", None])), min_size=1, max_size=30))
-def test_class_risk_equals_the_naive_twin(rows):
+def test_class_risk_equals_the_reference_implementation(rows):
     table = pl.DataFrame(rows, schema={"x": pl.Int64, "y": pl.String}, orient="row")
     risk = shoal.risk(table, table, quasi=["x", "y"], sample=5)
     assert risk.classes.prosecutor.average == pytest.approx(naive.average_risk(rows))
@@ -142,7 +143,7 @@ def test_class_risk_equals_the_naive_twin(rows):
     assert risk.classes.prosecutor.share_above == pytest.approx(above)
 
 
-def test_a_missing_value_is_a_value_of_its_own():
+def test_a_missing_value_equals_only_a_missing_value():
     table = pl.DataFrame({"age": [1, 1, 1, 2, 2, 2, None]})
     risk = shoal.risk(table, table, quasi=["age"])
     assert risk.classes.prosecutor.highest == 1
@@ -176,7 +177,7 @@ def test_the_journalist_counts_the_population():
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=2, max_size=30))
-def test_interval_disclosure_equals_the_naive_twin(pairs):
+def test_interval_disclosure_equals_the_reference_implementation(pairs):
     original, released = (np.array(part, float) for part in zip(*pairs, strict=True))
     column = PairedColumn("x", original, released)
     reach = 0.4 * original.std()
@@ -204,7 +205,7 @@ def test_interval_disclosure_has_a_control_and_skips_categories(rng):
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=40))
-def test_attribute_disclosure_equals_the_naive_twin(pairs):
+def test_attribute_disclosure_equals_the_reference_implementation(pairs):
     labels, values = (list(part) for part in zip(*pairs, strict=True))
     dense = np.unique(labels, return_inverse=True)[1]
     column = PairedColumn("x", np.array(values, float), np.array(values, float), tuple("abcd"))
@@ -212,14 +213,14 @@ def test_attribute_disclosure_equals_the_naive_twin(pairs):
     assert found.success.value == pytest.approx(naive.most_frequent_share(labels, values))
 
 
-def test_small_classes_agree_by_chance_and_the_control_says_so(rng):
+def test_small_classes_agree_at_random_and_the_baseline_shows_it(rng):
     labels = np.arange(4_000) // 2
     codes = rng.integers(0, 2, 4_000).astype(float)
     found = attribute_disclosure(labels, [PairedColumn("x", codes, codes, ("a", "b"))])[0]
     assert found.success.value > 0.7
-    assert found.excess < 0.05
+    assert found.baseline_adjusted_success < 0.05
     same = np.repeat(rng.integers(0, 2, 2_000), 2).astype(float)
-    assert attribute_disclosure(labels, [PairedColumn("x", same, same, ("a", "b"))])[0].excess == 1
+    assert attribute_disclosure(labels, [PairedColumn("x", same, same, ("a", "b"))])[0].baseline_adjusted_success == 1
 
 
 def test_numbers_are_guessed_by_the_median_of_the_class():
@@ -235,16 +236,20 @@ def test_a_control_group_separates_inference_from_disclosure(rng):
         return pl.DataFrame({"age": age, "nr": rng.random(n), "ill": ill.astype(str)})
 
     members, others = people(1_500), people(1_500)
-    # age alone tells as much about outsiders; a unique number tells the members' own values
-    safe = shoal.risk(members, members, quasi=["age"], confidential=["ill"], control=others).attack("attribute")
-    leaky = shoal.risk(members, members, quasi=["age", "nr"], confidential=["ill"], control=others).attack("attribute")
-    assert safe.excess < 0.15
+    # age alone discloses as much about individuals outside the release; a unique number only about those inside
+    safe = shoal.risk(members, members, quasi=["age"], confidential=["ill"], control=others).attack(
+        "attribute-disclosure"
+    )
+    leaky = shoal.risk(members, members, quasi=["age", "nr"], confidential=["ill"], control=others).attack(
+        "attribute-disclosure"
+    )
+    assert safe.baseline_adjusted_success < 0.15
     assert leaky.success.value == 1
-    assert leaky.excess > 0.5
-    assert "control table" in leaky.how
+    assert leaky.baseline_adjusted_success > 0.5
+    assert "control table" in leaky.description
 
 
-def test_contributions_name_the_column_that_gives_people_away(rng):
+def test_contributions_name_the_column_that_identifies_records(rng):
     table = pl.DataFrame({"sex": ["f", "m"] * 50, "nr": range(100), "one": [1] * 100})
     found = contributions(Table.from_native(table), ["sex", "nr", "one"])
     assert found["nr"].contribution == pytest.approx(1 - 2 / 100)
@@ -264,6 +269,36 @@ def test_one_quasi_identifier_contributes_everything():
     assert linkage_without(columns) == {"x": 0.75}
 
 
+@pytest.mark.parametrize("backend", ["polars", "pandas", "pyarrow"])
+def test_risk_and_utility_are_tables_of_the_library_that_was_given(backend):
+    frame = pl.DataFrame({"age": [30, 32, 60, 62], "income": [1.0, 2.0, 4.0, 5.0], "ill": ["y", "n", "y", "y"]})
+    released = frame.with_columns(age=pl.Series([31, 31, 61, 61]))
+    native = {"polars": released, "pandas": released.to_pandas(), "pyarrow": released.to_arrow()}[backend]
+    risk = shoal.risk(frame, native, quasi=["age"], confidential=["ill"])
+    assert type(risk.table()) is type(native)
+    table = risk.table("polars")
+    assert table.columns == ["measure", "target", "value", "low", "high", "baseline", "meaning"]
+    assert table.filter(measure="record-linkage")["value"].item() == risk.attack("record-linkage").success.value
+    assert table.filter(measure="attribute-disclosure")["target"].to_list() == ["ill"]
+    utility = shoal.utility(frame, native)
+    assert type(utility.table()) is type(native)
+    table = utility.table("polars")
+    assert table.columns == ["measure", "column", "value", "meaning"]
+    assert table.filter(measure="mean", column="age")["value"].item() == utility.columns["age"].mean
+
+
+def test_risk_and_utility_have_a_short_repr_and_escaped_html():
+    frame = pl.DataFrame({"<b>": [30, 32, 60, 62]})
+    released = pl.DataFrame({"<b>": [31, 31, 61, 61]})
+    risk, utility = shoal.risk(frame, released, quasi=["<b>"]), shoal.utility(frame, released)
+    assert repr(risk).startswith("<Risk: 4 records in 2 equivalence classes; prosecutor risk 50.00 % at most, 50.00 %")
+    assert repr(utility).startswith("<Utility: 1 column, IL1s")
+    for shown in (risk, utility):
+        assert len(repr(shown).splitlines()) < 8
+        assert "&lt;b&gt;" in shown._repr_html_()
+        assert "<b>" not in shown._repr_html_()
+
+
 @pytest.mark.parametrize(
     ("successes", "trials", "low", "high"), [(0, 10, 0.0, 0.2775), (5, 10, 0.2366, 0.7634), (10, 10, 0.7225, 1.0)]
 )
@@ -272,17 +307,17 @@ def test_wilson_intervals(successes, trials, low, high):
     assert (estimate.low, estimate.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
 
 
-def test_a_release_knows_its_risk_and_forgets_the_original_when_pickled():
+def test_a_release_has_its_risk_and_loses_the_original_when_pickled():
     people = shoal.datasets.patients(80)
     release = shoal.protect(people, 4, quasi=QUASI, confidential=["diagnosis"], identifiers=["name"], method="mdav")
     assert release.risk is release.risk
     assert release.risk.classes.prosecutor.highest == 1 / release.k
-    assert release.risk.attack("attribute", "diagnosis").target == "diagnosis"
+    assert release.risk.attack("attribute-disclosure", "diagnosis").target == "diagnosis"
     assert release.utility.columns["diagnosis"].changed == 0
     assert "prosecutor, highest" in str(release.risk)
     json.dumps(release.risk.to_dict())
     copy = pickle.loads(pickle.dumps(shoal.protect(people, 4, quasi=["age"], method="mdav")))
-    with pytest.raises(ParameterError, match="no longer knows its original"):
+    with pytest.raises(ParameterError, match="no handle to its original"):
         _ = copy.risk
     with pytest.raises(KeyError):
         release.risk.attack("guessing")
@@ -296,11 +331,11 @@ def test_releases_of_other_software_are_read(tmp_path):
     (tmp_path / "safe.csv").write_text("age;zip;ill\n[30, 35);8033*;y\n[30, 35);8033*;y\n*;0106*;n\n*;0106*;y\n")
     found = shoal.risk(tmp_path / "people.csv", tmp_path / "safe.csv", quasi=["age", "zip"], confidential=["ill"])
     assert found.classes.prosecutor.highest == 0.5
-    assert found.attack("linkage").success.value <= 0.5
-    assert found.attack("attribute").success.value == 0.75
+    assert found.attack("record-linkage").success.value <= 0.5
+    assert found.attack("attribute-disclosure").success.value == 0.75
 
 
-def test_suppressed_records_leave_the_attacks_out_and_say_so():
+def test_attacks_are_left_out_with_a_note_if_records_were_removed():
     people = pl.DataFrame({"age": [1, 2, 3, 4]})
     found = shoal.risk(people, people.head(3), quasi=["age"])
     assert found.attacks == ()
@@ -329,8 +364,8 @@ def test_wrong_use_is_refused():
 def test_one_class_only(frame):
     found = shoal.risk(frame, frame, quasi=["a"], confidential=["b"])
     assert found.classes.classes == 1
-    assert found.attack("linkage").success.value == pytest.approx(1 / len(frame))
-    assert found.attack("attribute").excess == 0
+    assert found.attack("record-linkage").success.value == pytest.approx(1 / len(frame))
+    assert found.attack("attribute-disclosure").baseline_adjusted_success == 0
 
 
 def test_dates_and_pandas_categories_are_paired(rng):
@@ -350,5 +385,5 @@ def test_a_million_records_are_feasible(rng):
     frame = pl.DataFrame({f"x{j}": values[:, j] for j in range(5)}).with_columns(ill=pl.Series(rng.integers(0, 9, n)))
     grouped = frame.with_columns(pl.col(f"x{j}").round(0) for j in range(5))
     found = shoal.risk(frame, grouped, quasi=[f"x{j}" for j in range(5)], confidential=["ill"])
-    assert found.attack("linkage").success.trials == 10_000
-    assert found.attack("linkage").success.value < 0.1
+    assert found.attack("record-linkage").success.trials == 10_000
+    assert found.attack("record-linkage").success.value < 0.1

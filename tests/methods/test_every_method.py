@@ -1,4 +1,4 @@
-"""Facts that hold for every registered method."""
+"""Properties that hold for every registered method."""
 
 import json
 
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from shoal.core.grouping import Grouping, canonical_labels
 from shoal.errors import DataError, ParameterError
+from shoal.methods import running
 from shoal.methods.registry import all_methods, get_method
 
 from strategies import points_and_k
@@ -30,14 +31,18 @@ def shaped(name, points):
     return points
 
 
-def run(name, points, k, **options):
+def outcome_of(name, points, k, **options):
     method = get_method(name)
     options.update({option: value for option, value in MANY_RUNS.items() if option in method.options})
     if name == "set-partition":
-        options.setdefault("effort", 5.0)
-    if method.represents and "time_limit" in method.options:
+        options.setdefault("steps_per_record", 5.0)
+    if method.represents and "time_limit" in method.injected:
         options.setdefault("time_limit", 20.0)
-    return method.run(shaped(name, points), k, **options)
+    return running.run(name, shaped(name, points), k, **options)
+
+
+def run(name, points, k, **options):
+    return outcome_of(name, points, k, **options).labels
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -61,7 +66,7 @@ def test_sizes_hold_on_larger_tables(name, n, d, k, rng):
     points[:, 0] = points[:, 0].round(1)
     if d > 2:
         points[:, 1] = 7.0
-    soon = {"time_limit": 0.3} if "time_limit" in get_method(name).options else {}
+    soon = {"time_limit": 0.3} if "time_limit" in get_method(name).injected else {}
     grouping = Grouping(run(name, points, k, **soon), k)
     assert grouping.n == n
 
@@ -91,17 +96,20 @@ def test_a_power_of_two_as_scale_changes_nothing(name, scale, rng):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_facts_can_be_written_as_json(name, rng):
-    facts = {}
-    run(name, rng.normal(size=(40, 2)), 3, facts=facts)
-    assert json.loads(json.dumps(facts)) == facts
+def test_diagnostics_can_be_written_as_json(name, rng):
+    outcome = outcome_of(name, rng.normal(size=(40, 2)), 3)
+    diagnostics = dict(outcome.diagnostics)
+    assert json.loads(json.dumps(diagnostics)) == diagnostics
+    assert all(word == word.lower() and " " not in word for word in diagnostics), "names are in snake_case"
+    assert "seconds" not in diagnostics, "times belong into the timings"
+    assert "gap" not in diagnostics, "the gap is a property of the objective"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_cannot_be_grouped_is_refused_with_a_sentence(name):
     with pytest.raises(ParameterError, match="k=5 needs at least 5 records, the table has 4"):
         run(name, np.zeros((4, 2)), 5)
-    with pytest.raises(ParameterError, match="protects nobody"):
+    with pytest.raises(ParameterError, match="k must be at least 2, got 1"):
         run(name, np.zeros((4, 2)), 1)
     if get_method(name).data != "codes":
         with pytest.raises(DataError, match="missing or infinite"):
@@ -109,9 +117,11 @@ def test_what_cannot_be_grouped_is_refused_with_a_sentence(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_fact_of_the_registry_is_told(name):
+def test_what_a_method_states_in_the_registry_holds(name, rng):
     method = get_method(name)
-    for text in (method.title, method.cost, method.guarantee, method.reference, method.when):
-        assert text
-    assert method.function.__doc__
+    outcome = outcome_of(name, rng.normal(size=(40, 2)), 3)
+    assert (outcome.representatives is not None) == method.represents
+    if outcome.objective is not None and outcome.objective.bound is not None:
+        assert method.proves == outcome.objective.name
+        assert outcome.objective.gap is None or outcome.objective.gap >= 0
     assert "Examples" in method.function.__doc__

@@ -1,4 +1,4 @@
-"""Distance-based methods, read literally from the pseudocode: lists of records, everything computed anew each time."""
+"""Distance-based methods as in the pseudocode: lists of records, everything computed anew each time."""
 
 import math
 
@@ -154,15 +154,15 @@ def mdav_star(points, k, gamma=1.0, with_neighbour=False, by_cost=False, toleran
         own = cost(points[members]) / k
         joins = False
         if groups and len(free) > k:
-            host = groups[closest(points, groups, r, by_cost)]
+            target = groups[closest(points, groups, r, by_cost)]
             v = members[1]
             others = nearest(points, [x for x in free if x != r], v, k)
-            rise = len(host) / (len(host) + 1) * distance(points[r], centroid(points[host]))
+            rise = len(target) / (len(target) + 1) * distance(points[r], centroid(points[target]))
             joins = (rise + cost(points[others])) / (k + 1) + tolerance < gamma * own
             if with_neighbour:
-                joins |= cost_of_joining(points, host, [r, v]) / 2 + tolerance < own
+                joins |= cost_of_joining(points, target, [r, v]) / 2 + tolerance < own
         if joins:
-            host += take(free, [r])
+            target += take(free, [r])
         else:
             groups.append(take(free, members))
     return join_closest(points, groups, free, by_cost)

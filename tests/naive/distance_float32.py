@@ -1,4 +1,4 @@
-"""MDAV with distances in single precision, as sdcMicro computes them; only to explain its figures."""
+"""MDAV with distances in single precision, as sdcMicro computes them, to reproduce its results."""
 
 import numpy as np
 

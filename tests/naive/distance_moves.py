@@ -1,4 +1,4 @@
-"""Searches that move records between groups (ONA*, ONA, k-means, exchanges), read literally from the pseudocode."""
+"""Searches that move records between groups (ONA*, ONA, k-means, exchanges), as in the pseudocode."""
 
 import math
 
@@ -27,7 +27,7 @@ def nearest_other(points, groups, group, record):
 
 
 def dissolve(points, groups, group, tolerance):
-    """The dissolve check; returns the groups that have taken the records in, nothing if the group stays."""
+    """Dissolve a group if that lowers the cost; returns the groups that its records joined, none if the group stays."""
     targets = [nearest_other(points, groups, group, s) for s in group]
     if None in targets or cost(points[group]) <= 0:
         return []
@@ -103,8 +103,8 @@ def ona_star(points, k, by_cost=True):
     return refine(points, mdav_star(points, k, by_cost=by_cost), k, by_cost)
 
 
-class Chance:
-    """SplitMix64 in whole numbers."""
+class RandomIntegers:
+    """SplitMix64 in Python integers."""
 
     def __init__(self, state):
         self.state = int(state)
@@ -120,27 +120,30 @@ class Chance:
 
 def ona(points, labels, k, state, max_rounds=30):
     """One run of ONA from these labels."""
-    chance = Chance(state)
+    random = RandomIntegers(state)
     tolerance = 1e-10 * scale(points)
     groups = groups_of(labels)
 
     def two_groups(members):
         order = list(range(len(members)))
         for i in range(len(order) - 1, 0, -1):
-            other = chance.below(i + 1)
+            other = random.below(i + 1)
             order[i], order[other] = order[other], order[i]
         parts = np.empty(len(members), int)
-        for i, place in enumerate(order):
-            parts[place] = i * 2 // len(members)
+        for i, position in enumerate(order):
+            parts[position] = i * 2 // len(members)
         for _ in range(10):
             before = parts.copy()
             for i, record in enumerate(members):
                 if (parts == parts[i]).sum() > k:
-                    rest = [[m for place, m in enumerate(members) if parts[place] == p and place != i] for p in (0, 1)]
+                    rest = [
+                        [m for position, m in enumerate(members) if parts[position] == p and position != i]
+                        for p in (0, 1)
+                    ]
                     parts[i] = closest(points, rest, record)
             if (parts == before).all():
                 break
-        return [[m for place, m in enumerate(members) if parts[place] == p] for p in (0, 1)]
+        return [[m for position, m in enumerate(members) if parts[position] == p] for p in (0, 1)]
 
     for _ in range(max_rounds):
         changed = False
@@ -207,33 +210,33 @@ def refine_with_exchanges(points, labels, k, neighbours=5, max_rounds=30):
 
 
 def exchange_all(points, groups, k, neighbours, rounds=5):
-    """Every group deals with its nearest groups, as they stood at the beginning; return how many deals were made."""
+    """Every group exchanges records with the groups that were nearest at the start; return the number of exchanges."""
     centroids = np.array([centroid(points[group]) for group in groups])
     order = [[int(b) for b in np.argsort(squared_distances(centroids, here), kind="stable")] for here in centroids]
     near = [[b for b in row if b != a][:neighbours] for a, row in enumerate(order)]
-    restless = [True] * len(groups)
+    to_visit = [True] * len(groups)
     done = 0
     for _ in range(rounds):
         before = done
         for a in range(len(groups)):
-            if not restless[a]:
+            if not to_visit[a]:
                 continue
-            restless[a] = False
+            to_visit[a] = False
             for b in near[a]:
                 for _ in range(2 * k):
-                    deal = best_deal(points, groups[a], groups[b], k, 1e-10 * scale(points))
-                    if deal is None:
+                    exchanged = best_exchange(points, groups[a], groups[b], k, 1e-10 * scale(points))
+                    if exchanged is None:
                         break
-                    groups[a][:], groups[b][:] = deal
-                    restless[a] = restless[b] = True
+                    groups[a][:], groups[b][:] = exchanged
+                    to_visit[a] = to_visit[b] = True
                     done += 1
         if done == before:
             break
     return done
 
 
-def best_deal(points, left, right, k, least):
-    """The two groups after the exchange, or the passing on, that lowers the cost most; None if nothing pays."""
+def best_exchange(points, left, right, k, least):
+    """The two groups after the exchange or reassignment that lowers the cost most; None if none lowers it."""
     best, found = least, None
     for give in [None, *left]:
         for get in [None, *right]:

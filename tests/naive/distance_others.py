@@ -1,4 +1,4 @@
-"""The methods of chapter 8 of the thesis (ranks, two corners, density, spanning tree), read literally."""
+"""The methods of Thaeter 2021, chapter 8 (ranks, two corners, density, spanning tree), as in the pseudocode."""
 
 import numpy as np
 

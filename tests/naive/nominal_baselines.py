@@ -1,4 +1,4 @@
-"""What others do with nominal records, row by row: V-MDAV, k-member, c-modes, and rounding after Castro et al."""
+"""Reference implementations of the baselines for nominal records: V-MDAV, k-member, c-modes, Castro's rounding."""
 
 from itertools import combinations
 
@@ -72,22 +72,22 @@ def c_modes(codes, k, first, passes):
         smallest = min(groups, key=lambda members: (len(members), members[0]))
         groups.remove(smallest)
         centre = mode(codes, smallest)
-        goal = min(groups, key=lambda members: (distance(mode(codes, members), centre), members[0]))
-        groups = sorted(sorted(members + smallest) if members is goal else members for members in groups)
+        target = min(groups, key=lambda members: (distance(mode(codes, members), centre), members[0]))
+        groups = sorted(sorted(members + smallest) if members is target else members for members in groups)
     return labels_of(len(codes), groups)
 
 
 def whole_columns(shares):
-    """Rounding (a): the columns in order of decreasing share that clash with none before; shares are pairs."""
+    """Rounding (a): the columns in order of decreasing share that overlap none before; shares are pairs."""
     taken = []
-    for members, share in sorted(shares, key=lambda one: -one[1]):
+    for members, share in sorted(shares, key=lambda share: -share[1]):
         if share > 1e-9 and not any(set(members) & set(other) for other in taken):
             taken.append(members)
     return taken
 
 
 def merged_edges(codes, k, shares):
-    """Rounding (b): rows are merged along the edges with the largest values; what stays small joins the cheapest."""
+    """Rounding (b): rows are merged along the edges of the largest values; groups below k are left as they are."""
     n = len(codes)
     value = {
         edge: sum(share for members, share in shares if set(edge) <= set(members)) for edge in combinations(range(n), 2)

@@ -1,4 +1,4 @@
-"""Obvious versions of what shoal.methods.nominal does to partition records: try everything, row by row."""
+"""Reference implementations of the partitions of shoal.methods.nominal: full enumeration, row by row."""
 
 from itertools import combinations
 
@@ -11,7 +11,7 @@ def distance(a, b):
     return sum(x != y for x, y in zip(a, b, strict=True))
 
 
-def weight(codes, cluster):
+def group_distance(codes, cluster):
     return sum(distance(codes[i], codes[l]) for i, l in combinations(cluster, 2))
 
 
@@ -21,8 +21,8 @@ def clusters(n, k, largest=None):
         yield from combinations(range(n), size)
 
 
-def least_weight(codes, k, largest=None):
-    """The weight of the best partition into clusters of at least k rows, by trying all of them."""
+def least_distance(codes, k, largest=None):
+    """The least within-group distance of all partitions into groups of at least k rows."""
 
     def best(free):
         if not free:
@@ -33,14 +33,14 @@ def least_weight(codes, k, largest=None):
             for others in combinations(rest, size):
                 left = tuple(row for row in rest if row not in others)
                 if not left or len(left) >= k:
-                    found = min(found, weight(codes, (first, *others)) + best(left))
+                    found = min(found, group_distance(codes, (first, *others)) + best(left))
         return found
 
     return best(tuple(range(len(codes))))
 
 
 def reduced_cost(codes, duals, cluster):
-    return weight(codes, cluster) - sum(duals[i] for i in cluster)
+    return group_distance(codes, cluster) - sum(duals[i] for i in cluster)
 
 
 def least_reduced_cost(codes, duals, k):
@@ -48,21 +48,21 @@ def least_reduced_cost(codes, duals, k):
 
 
 def linear_optimum(codes, k, *, covering=False):
-    """The linear master with all columns (P4 without whole numbers); covering: >= instead of =."""
+    """The linear master with all columns (P4 without integrality); covering: >= instead of =."""
     columns = list(clusters(len(codes), k))
     program = Program()
-    first = program.variables(len(columns), cost=[weight(codes, cluster) for cluster in columns])
+    first = program.variables(len(columns), cost=[group_distance(codes, cluster) for cluster in columns])
     for row in range(len(codes)):
         index = [first + c for c, cluster in enumerate(columns) if row in cluster]
         program.row(index, [1.0] * len(index), lower=1.0, upper=np.inf if covering else 1.0)
     return program.solve().value
 
 
-def pricing_program(codes, prizes, k):
+def pricing_program(codes, duals, k):
     """The value of P5 as a mixed-integer program (4.3.7) to (4.3.11)."""
     n = len(codes)
     program = Program()
-    v = program.variables(n, cost=[-prize for prize in prizes], upper=1.0, whole=True)
+    v = program.variables(n, cost=[-dual for dual in duals], upper=1.0, whole=True)
     program.row([v + i for i in range(n)], [1.0] * n, lower=k, upper=2 * k - 1)
     for i, l in combinations(range(n), 2):
         z = program.variables(1, cost=float(distance(codes[i], codes[l])))

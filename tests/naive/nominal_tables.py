@@ -1,4 +1,4 @@
-"""The obvious versions of frequency tables, representatives and SAFE: dictionaries, all choices, exact fractions."""
+"""Reference implementations of frequency tables, representatives and SAFE: dictionaries, all choices, fractions."""
 
 from collections import Counter
 from fractions import Fraction
@@ -31,14 +31,14 @@ def largest_error(before, after, chosen, tolerance):
 
 
 def choices(rows, labels):
-    """Every way to give each cluster one of its own rows, as (representatives, released rows)."""
+    """Every choice of one of its own rows for each group, as (representatives, released rows)."""
     clusters = sorted(set(labels))
     own = [
         sorted({tuple(map(int, row)) for row, label in zip(rows, labels, strict=True) if label == c}) for c in clusters
     ]
     for chosen in product(*own):
-        stands = dict(zip(clusters, chosen, strict=True))
-        yield chosen, [stands[label] for label in labels]
+        representative = dict(zip(clusters, chosen, strict=True))
+        yield chosen, [representative[label] for label in labels]
 
 
 def best_choice(rows, labels, chosen):
@@ -85,13 +85,13 @@ def vectors(counts, k, total, most=None):
     """Every vector over the same combinations with entries 0 or at least k and the given sum."""
     most = total if most is None else most
 
-    def extend(place, left):
-        if place == len(counts):
+    def extend(position, left):
+        if position == len(counts):
             if left == 0:
                 yield []
             return
         for value in [0, *range(k, min(left, most) + 1)]:
-            for rest in extend(place + 1, left - value):
+            for rest in extend(position + 1, left - value):
                 yield [value, *rest]
 
     return extend(0, total)
@@ -121,8 +121,8 @@ def best_change(cells, y0, y, limit, window, k, deviation, *, improving):
     best_key, best = None, list(y)
     for change in product(range(-3, 4), repeat=3):
         c = list(y)
-        for place, step in zip(window, change, strict=True):
-            c[place] += step
+        for position, step in zip(window, change, strict=True):
+            c[position] += step
         if any(c[i] < 0 or abs(c[i] - y0[i]) > deviation or (improving and 0 < c[i] < k) for i in window):
             continue
         f = {cell: abs(size) for cell, size in error(c).items()}

@@ -1,4 +1,4 @@
-"""The optimum without rounding, by listing all groupings; the first bound one would write down."""
+"""The optimum without rounding, by listing all groupings; and the most obvious bound."""
 
 from fractions import Fraction
 from functools import cache
@@ -7,15 +7,15 @@ from math import lcm
 
 import numpy as np
 
-WHOLE = lcm(*range(1, 13))
+SIZE_MULTIPLE = lcm(*range(1, 13))
 
 
 def exact_distances(points):
-    """Squared distances times the square of a power of two that makes all coordinates whole, and that square."""
+    """Squared distances times the square of a power of two that makes all coordinates integers, and that square."""
     rows = [[Fraction(float(x)) for x in row] for row in points]
     scale = max(x.denominator for row in rows for x in row)
-    whole = [[int(x * scale) for x in row] for row in rows]
-    return [[sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) for b in whole] for a in whole], scale * scale
+    integers = [[int(x * scale) for x in row] for row in rows]
+    return [[sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) for b in integers] for a in integers], scale * scale
 
 
 def groupings(records, smallest, largest):
@@ -25,10 +25,10 @@ def groupings(records, smallest, largest):
         return
     first, *others = records
     for size in range(smallest, min(largest, len(records)) + 1):
-        for mates in combinations(others, size - 1):
-            rest = [r for r in others if r not in mates]
+        for others_of_group in combinations(others, size - 1):
+            rest = [r for r in others if r not in others_of_group]
             for more in groupings(rest, smallest, largest):
-                yield [(first, *mates), *more]
+                yield [(first, *others_of_group), *more]
 
 
 def optimum(points, k, largest=None, allowed=lambda _: True):
@@ -42,11 +42,11 @@ def optimum(points, k, largest=None, allowed=lambda _: True):
 
     def cost(group):
         if group not in known:
-            known[group] = WHOLE // len(group) * sum(distances[i][j] for i, j in combinations(group, 2))
+            known[group] = SIZE_MULTIPLE // len(group) * sum(distances[i][j] for i, j in combinations(group, 2))
         return known[group]
 
     choices = groupings(list(range(len(points))), k, largest or len(points))
-    return Fraction(min(sum(map(cost, groups)) for groups in choices if allowed(groups)), WHOLE * scale)
+    return Fraction(min(sum(map(cost, groups)) for groups in choices if allowed(groups)), SIZE_MULTIPLE * scale)
 
 
 def grouping_cost(points, labels):

@@ -1,4 +1,4 @@
-"""Partition methods, read literally: full stable sorts, recursion, brute force."""
+"""Reference implementations of the partition methods: full stable sorts, recursion, brute force."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from naive.distance import centroid
 
 
 def directions(points, rule, pair_scale=0.5**0.5):
-    """All candidate directions as vectors, in the order in which ties are decided."""
+    """All candidate directions as vectors; the first of equal ones is selected."""
     d = points.shape[1]
     unit = np.eye(d)
     found = [(unit[j], 1.0) for j in range(d)]
@@ -79,7 +79,7 @@ def can_swap(points, labels, k, least):
 
 
 def can_dissolve(points, labels, k, least):
-    """Whether the records of a group of k, in turn and at the least cost, join others for less than it costs."""
+    """Whether moving the records of a group of k one by one to the nearest other groups lowers the cost."""
     before = cost(points, labels)
     for g in np.flatnonzero(np.bincount(labels) == k):
         other = labels.copy()
@@ -109,7 +109,7 @@ def spectrum(points):
 
 
 def category_parts(codes, k, strict):
-    """Mondrian on categories, read literally: lists of records, dictionaries of counts."""
+    """Mondrian on categories with lists of records and dictionaries of counts."""
 
     def ranked(records, j):
         counts = {}
@@ -138,9 +138,9 @@ def category_parts(codes, k, strict):
                 return cut(low) + cut(high)
         if strict:
             return [records]
-        place = [{category: i for i, (category, _) in enumerate(ranked(records, j))} for j in range(codes.shape[1])]
+        rank = [{category: i for i, (category, _) in enumerate(ranked(records, j))} for j in range(codes.shape[1])]
         least_first = sorted(range(codes.shape[1]), key=lambda j: (gini[j], j))
-        ordered = sorted(records, key=lambda record: [place[j][codes[record, j]] for j in least_first[::-1]])
+        ordered = sorted(records, key=lambda record: [rank[j][codes[record, j]] for j in least_first[::-1]])
         half = len(records) // 2
         cuts = [at for away in range(half - k + 1) for at in (half - away, half + away) if k <= at <= len(records) - k]
         at = next((at for at in cuts if (codes[ordered[at - 1]] != codes[ordered[at]]).any()), half)

@@ -1,4 +1,4 @@
-"""Privacy models the obvious way: loops over classes and a transport problem for every distance."""
+"""Reference implementations of privacy models: loops over classes and a transport problem for every distance."""
 
 import math
 from collections import Counter
@@ -9,10 +9,10 @@ from scipy.optimize import linprog
 
 
 def classes(rows):
-    """Positions of equal rows."""
+    """The row numbers of equal rows."""
     found = {}
-    for place, row in enumerate(rows):
-        found.setdefault(row, []).append(place)
+    for number, row in enumerate(rows):
+        found.setdefault(row, []).append(number)
     return list(found.values())
 
 
@@ -62,6 +62,23 @@ def figures(groups, codes, ground):
     return worst
 
 
+def figures_with_unknown_class(groups, codes, ground):
+    """The figures of a table with one more class of unknown values, which all may be any one value of the table."""
+    n, m = len(codes), max(codes) + 1
+    p = [codes.count(v) / n for v in range(m)]
+    known = figures(groups, codes, ground)
+    worst = {
+        "alpha": 1.0,
+        "l": 1,
+        "entropy_l": 1.0,
+        "t": max(earth_mover([float(v == w) for w in range(m)], p, ground) for v in range(m)),
+        "beta": max(1 / share - 1 for share in p),
+        "enhanced_beta": math.inf if m > 1 else 0.0,
+        "delta": max(-math.log(share) for share in p),
+    }
+    return {name: (min if name in {"l", "entropy_l"} else max)(known[name], worst[name]) for name in worst}
+
+
 def m_t_closeness(groups, codes, ground, m):
     """The least t by trying every larger set of every size."""
     total = Counter(codes)
@@ -93,8 +110,8 @@ def wildcard_matches(rows):
     ]
 
 
-def keeps(values, sizes_of_all, asked, ground):
-    """Whether one group keeps the limits: values of the group, counts of the table, what was asked."""
+def satisfies(values, sizes_of_all, requested, ground):
+    """Whether one group satisfies the requirements: values of the group, counts of the table, requested values."""
     n = sum(sizes_of_all)
     m = len(sizes_of_all)
     counts = [list(values).count(v) for v in range(m)]
@@ -109,4 +126,4 @@ def keeps(values, sizes_of_all, asked, ground):
         "beta": lambda x: all(a <= (1 + x) * b + 1e-9 for a, b in zip(q, p, strict=True)),
         "t": lambda x: earth_mover(q, p, ground) <= x + 1e-7,
     }
-    return all(checks[name](limit) for name, limit in asked.items())
+    return all(checks[name](limit) for name, limit in requested.items())

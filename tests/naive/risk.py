@@ -1,10 +1,10 @@
-"""Attacks, one person after the other."""
+"""Reference implementations of attacks: one individual after the other."""
 
 import numpy as np
 
 
 def squared_distance(columns, i, j):
-    """How far the true values of record i are from the released ones of record j."""
+    """The squared distance between the true values of record i and the released ones of record j."""
     total = 0.0
     for column in columns:
         true, shown = column.original[i], column.released[j]
@@ -18,7 +18,7 @@ def squared_distance(columns, i, j):
 
 
 def _at_mean(column, true, shown):
-    """A number against a hole: the hole lies at the mean, beside the one for being a hole."""
+    """A number against a missing value, which lies at the mean; one is added for being missing."""
     if not column.numeric:
         return 0.0
     known = shown if np.isnan(true) else true
@@ -37,7 +37,7 @@ def linkage(columns):
 
 
 def average_risk(table_rows):
-    """The mean over records of 1 / the number of records that look alike."""
+    """The mean over records of 1 / the size of the equivalence class."""
     return sum(1 / table_rows.count(row) for row in table_rows) / len(table_rows)
 
 

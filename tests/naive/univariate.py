@@ -1,7 +1,7 @@
-"""Univariate microaggregation by trying every way, in whole numbers without rounding.
+"""Univariate microaggregation by trying every partition, in integers without rounding.
 
 Values are turned into integers with a common scale (floats are fractions with a power of two below), costs are
-multiplied by a number that all group sizes up to 12 divide, so every comparison is exact.
+multiplied by a common multiple of all group sizes up to 12, so every comparison is exact.
 """
 
 from fractions import Fraction
@@ -9,11 +9,11 @@ from functools import cache
 from itertools import pairwise
 from math import floor, lcm
 
-WHOLE = 2 * lcm(*range(1, 13))
+COMMON_MULTIPLE = 2 * lcm(*range(1, 13))
 
 
 def integers(values):
-    """The values times the power of two that makes all of them whole, and that power."""
+    """The values times the power of two that makes all of them integers, and that power."""
     ratios = [Fraction(value) for value in values]
     scale = max(ratio.denominator for ratio in ratios)
     return [int(ratio * scale) for ratio in ratios], scale
@@ -21,7 +21,7 @@ def integers(values):
 
 @cache
 def all_cuts(n, smallest, largest):
-    """Every way to cut n values into neighbours of smallest..largest."""
+    """Every way to cut n sorted values into groups of smallest..largest consecutive values."""
     if n == 0:
         return [(0,)]
     found = []
@@ -32,29 +32,29 @@ def all_cuts(n, smallest, largest):
 
 def sse(group):
     total = sum(group)
-    return WHOLE // len(group) * (len(group) * sum(x * x for x in group) - total * total)
+    return COMMON_MULTIPLE // len(group) * (len(group) * sum(x * x for x in group) - total * total)
 
 
 def sae(group):
     middle = sorted(group)[len(group) // 2]
-    return WHOLE * sum(abs(x - middle) for x in group)
+    return COMMON_MULTIPLE * sum(abs(x - middle) for x in group)
 
 
 def max_distance(group):
-    return WHOLE // 2 * (max(group) - min(group))
+    return COMMON_MULTIPLE // 2 * (max(group) - min(group))
 
 
 def round_up(group):
-    return WHOLE * sum(max(group) - x for x in group)
+    return COMMON_MULTIPLE * sum(max(group) - x for x in group)
 
 
 def round_down(group):
-    return WHOLE * sum(x - min(group) for x in group)
+    return COMMON_MULTIPLE * sum(x - min(group) for x in group)
 
 
 def rounded_mean(group):
     middle = floor(Fraction(sum(group), len(group)) + Fraction(1, 2))
-    return WHOLE * sum((x - middle) ** 2 for x in group)
+    return COMMON_MULTIPLE * sum((x - middle) ** 2 for x in group)
 
 
 COSTS = {
@@ -68,15 +68,15 @@ COSTS = {
 
 
 def cut_costs(ordered, cost, smallest, largest=None):
-    """The exact cost of every way to cut the sorted integers, cheapest first."""
+    """The exact cost of every way to cut the sorted integers, the smallest cost first."""
     n = len(ordered)
-    priced = {(i, j): cost(ordered[i:j]) for i in range(n) for j in range(i + smallest, min(i + (largest or n), n) + 1)}
-    return sorted((sum(map(priced.__getitem__, pairwise(cuts))), cuts) for cuts in all_cuts(n, smallest, largest or n))
+    costs = {(i, j): cost(ordered[i:j]) for i in range(n) for j in range(i + smallest, min(i + (largest or n), n) + 1)}
+    return sorted((sum(map(costs.__getitem__, pairwise(cuts))), cuts) for cuts in all_cuts(n, smallest, largest or n))
 
 
-def cost_of_labels(whole, labels, cost):
+def cost_of_labels(integers, labels, cost):
     groups = {}
-    for value, label in zip(whole, labels, strict=True):
+    for value, label in zip(integers, labels, strict=True):
         groups.setdefault(int(label), []).append(value)
     return sum(cost(group) for group in groups.values())
 
@@ -93,7 +93,7 @@ def dynamic_program(ordered, k, cost):
 
 
 def set_partitions(records, smallest):
-    """Every partition into sets of at least ``smallest``, neighbours or not."""
+    """Every partition into sets of at least ``smallest``, consecutive or not."""
     if not records:
         yield []
         return

@@ -1,4 +1,4 @@
-"""Utility, one value after the other."""
+"""Reference implementations of utility measures: one value after the other."""
 
 import math
 import statistics
@@ -28,7 +28,7 @@ def mutual_information(values, labels):
     return entropy(list(values)) - inside
 
 
-def interval_overlap(one, other):
+def interval_overlap(left, right):
     """Karr et al. 2006: the mean of the shares of both intervals that they have in common, at least 0."""
-    shared = max(0.0, min(one[1], other[1]) - max(one[0], other[0]))
-    return (shared / (one[1] - one[0]) + shared / (other[1] - other[0])) / 2
+    shared = max(0.0, min(left[1], right[1]) - max(left[0], right[0]))
+    return (shared / (left[1] - left[0]) + shared / (right[1] - right[0])) / 2

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 
 from shoal.errors import ParameterError
-from shoal.methods.registry import get_method
+from shoal.methods.running import run
 from shoal.methods.univariate.insensitive import _can_be_paired, insensitive, is_insensitive
 
 from strategies import points_and_k
@@ -19,8 +19,7 @@ def test_a_fixed_order_passes_whatever_the_data(case):
 
 @pytest.mark.parametrize("name", ["mdav", "mdav-star", "ona-star", "lloyd"])
 def test_methods_that_look_at_all_data_fail(name, rng):
-    method = get_method(name)
-    assert not is_insensitive(method.run, rng.normal(size=(90, 2)), 3)
+    assert not is_insensitive(lambda points, k: run(name, points, k).labels, rng.normal(size=(90, 2)), 3)
 
 
 def test_groups_follow_the_order_and_only_the_last_is_larger(rng):
@@ -32,8 +31,8 @@ def test_groups_follow_the_order_and_only_the_last_is_larger(rng):
 
 
 def test_an_unknown_order_is_refused():
-    with pytest.raises(ParameterError, match='order="size" is not known'):
-        insensitive(np.zeros((4, 1)), 2, order="size")
+    with pytest.raises(ParameterError, match='order="size" is not possible'):
+        run("insensitive", np.zeros((4, 1)), 2, order="size")
 
 
 def test_pairing_finds_a_column_for_every_row():

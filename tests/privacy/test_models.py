@@ -1,5 +1,6 @@
-"""Every privacy model against its obvious twin, the examples of the literature, and the faults of other checkers."""
+"""Every privacy model against its reference implementation, the literature, and known faults of other software."""
 
+import json
 import math
 
 import numpy as np
@@ -38,7 +39,7 @@ def groups_of(labels):
 
 @given(columns(), st.sampled_from(["ordered", "nominal"]))
 @settings(max_examples=60)
-def test_every_figure_is_that_of_the_twin(case, kind):
+def test_every_figure_equals_the_reference_implementation(case, kind):
     labels, codes = case
     frame = pl.DataFrame({"q": labels, "s": codes if kind == "ordered" else [f"v{code}" for code in codes]})
     found = shoal.assess(frame, quasi=["q"], confidential=["s"])
@@ -55,11 +56,11 @@ TREE = Hierarchy([("a", "ab", "abc"), ("b", "ab", "abc"), ("c", "abc"), ("d", "d
 
 @given(columns(max_values=5), st.booleans())
 @settings(max_examples=40)
-def test_the_hierarchical_distance_is_a_transport_over_common_ancestors(case, hole):
+def test_the_hierarchical_distance_is_a_transport_over_common_ancestors(case, with_missing):
     labels, codes = case
     leaves = np.array([4, 2, 0, 3, 1])[: int(codes.max()) + 1]
     ground = TREE.distances()[np.ix_(leaves, leaves)]
-    if hole:
+    if with_missing:
         leaves = np.append(leaves[:-1], -1)
         ground = ground.copy()
         ground[-1, :] = ground[:, -1] = 1.0
@@ -131,20 +132,20 @@ def test_truta_and_vinay_limit_the_number_of_classes():
     assert most_classes(np.array([900, 90, 10]), 4) == 0
 
 
-# -- the faults of other checkers -----------------------------------------------------------------------------------
+# -- faults of other software -----------------------------------------------------------------------------------
 
 
 def test_seven_rows_with_a_missing_quasi_identifier_have_k_1():
     frame = pl.DataFrame({"q": ["a", "a", "a", "b", "b", "b", None], "s": list("xyzxyzx")})
     found = shoal.assess(frame, quasi=["q"], confidential=["s"])
     assert (found.k, found.l, found.records) == (1, 1, 7)
-    assert shoal.assess(frame, quasi=["q"], missing="wildcard").k == 4
+    assert shoal.assess(frame, quasi=["q"], missing_semantics="wildcard").k == 4
     with pytest.raises(MissingValues, match=r'missing values in "q" \(1\)'):
-        shoal.assess(frame, quasi=["q"], missing="error")
+        shoal.assess(frame, quasi=["q"], missing_semantics="error")
 
 
 @pytest.mark.parametrize("index", ["shuffled", "text", "repeated"])
-def test_row_labels_play_no_part(index):
+def test_the_index_is_ignored(index):
     pd = pytest.importorskip("pandas")
     labels = {"shuffled": [3, 0, 5, 1, 4, 2], "text": list("fedcba"), "repeated": [0] * 6}[index]
     frame = pd.DataFrame({"q": [1, 1, 1, 2, 2, 2], "s": ["x", "x", "x", "x", "y", "z"]}, index=labels)
@@ -169,9 +170,9 @@ def test_the_average_risk_is_over_records():
     )
 )  # fmt: skip
 @settings(max_examples=60)
-def test_wildcards_match_whatever_both_know(rows):
+def test_wildcards_match_where_both_values_are_known(rows):
     frame = pl.DataFrame(rows, schema={"a": pl.Int64, "b": pl.String, "s": pl.String}, orient="row")
-    found = shoal.assess(frame, quasi=["a", "b"], confidential=["s"], missing="wildcard")
+    found = shoal.assess(frame, quasi=["a", "b"], confidential=["s"], missing_semantics="wildcard")
     matches = naive.wildcard_matches([row[:2] for row in rows])
     assert found.k == min(map(len, matches))
     assert found.l == min(len({rows[i][2] for i in match}) for match in matches)
@@ -183,37 +184,73 @@ def test_a_hidden_confidential_value_may_be_the_most_frequent():
     frame = pl.DataFrame({"q": [1] * 4, "s": ["x", "x", "y", None]})
     own = shoal.assess(frame, quasi=["q"], confidential=["s"])
     assert (own.l, own.alpha) == (3, 0.5)
-    hidden = shoal.assess(frame, quasi=["q"], confidential=["s"], missing="wildcard")
+    hidden = shoal.assess(frame, quasi=["q"], confidential=["s"], missing_semantics="wildcard")
     assert (hidden.l, hidden.alpha) == (2, 0.75)
     assert hidden.t == 0.0
     counts = count_values(np.zeros(4, np.int64), np.array([0, 0, 1, -1]))
     assert alpha_of(counts)[0] == 0.75
     assert entropy_l(counts)[0] == pytest.approx(math.exp(-(0.75 * math.log(0.75) + 0.25 * math.log(0.25))))
     with pytest.raises(MissingValues, match='missing values in "s"'):
-        shoal.assess(frame, quasi=["q"], confidential=["s"], missing="error")
+        shoal.assess(frame, quasi=["q"], confidential=["s"], missing_semantics="error")
 
 
-def test_a_class_without_any_known_value_says_nothing_and_is_not_diverse():
+def test_a_class_whose_confidential_values_are_all_missing_is_the_worst():
     frame = pl.DataFrame({"q": [1, 1, 2, 2], "s": [None, None, "x", "y"]})
-    found = shoal.assess(frame, quasi=["q"], confidential=["s"], missing="wildcard")
-    assert (found.l, found.alpha, found.t) == (1, 1.0, 0.0)
+    found = shoal.assess(frame, quasi=["q"], confidential=["s"], missing_semantics="wildcard", m=2)
+    assert (found.l, found.entropy_l, found.alpha, found.t, found.m_t) == (1, 1.0, 1.0, 0.5, 0.5)
+    assert (found.c, found.beta, found.enhanced_beta) == (1.0, 1.0, math.inf)
+    assert found.delta == pytest.approx(math.log(2))
+    for requirement in ({"l": 2, "l_kind": "entropy"}, {"t": 0.4}, {"beta": 0.9}, {"delta": 0.6}):
+        with pytest.raises(shoal.errors.RequirementNotMet):
+            shoal.verify(frame, 2, quasi=["q"], confidential=["s"], missing_semantics="wildcard", **requirement)
+
+
+@given(columns(max_n=10), st.sampled_from(["ordered", "nominal"]), st.integers(1, 3))
+@settings(max_examples=40)
+def test_an_unknown_class_is_as_bad_as_the_worst_class_with_one_value(case, kind, size):
+    labels, codes = case
+    n_values = int(codes.max()) + 1
+    values = codes.tolist() if kind == "ordered" else [f"v{code}" for code in codes]
+    frame = pl.DataFrame({"q": labels.tolist() + [99] * size, "s": values + [None] * size})
+    found = shoal.assess(frame, quasi=["q"], confidential=["s"], missing_semantics="wildcard")
+    ground = naive.ordered_ground(n_values) if kind == "ordered" else naive.equal_ground(n_values)
+    expected = naive.figures_with_unknown_class(groups_of(labels), codes.tolist(), ground)
+    for name, value in expected.items():
+        assert getattr(found, name) == pytest.approx(value, abs=1e-9), name
+
+
+def test_a_column_without_any_known_value_gives_no_protection():
+    frame = pl.DataFrame({"q": [1, 1, 2, 2], "s": [None] * 4}, schema_overrides={"s": pl.String})
+    found = shoal.assess(frame, quasi=["q"], confidential=["s"], missing_semantics="wildcard")
+    assert (found.l, found.entropy_l, found.alpha, found.t) == (1, 1.0, 1.0, 1.0)
+    assert (found.beta, found.enhanced_beta, found.delta) == (math.inf, math.inf, math.inf)
+
+
+def test_a_combination_with_a_missing_value_may_be_any_combination():
+    frame = pl.DataFrame({"q": [1, 1], "s": ["x", None], "u": [1, 1]})
+    found = shoal.assess(
+        frame, quasi=["q"], confidential=["s", "u"], confidential_as="joint", missing_semantics="wildcard"
+    )
+    assert (found.l, found.alpha) == (1, 1.0)
+    distinct = shoal.assess(frame, quasi=["q"], confidential=["s", "u"], confidential_as="joint")
+    assert (distinct.l, distinct.alpha) == (2, 0.5)
 
 
 # -- several columns, wrong use -------------------------------------------------------------------------------------
 
 
-def test_the_readings_of_several_confidential_columns():
+def test_several_confidential_columns_are_assessed_in_three_ways():
     frame = pl.DataFrame({"q": [1, 1, 1, 1], "s": ["x", "x", "y", "y"], "u": [1, 2, 1, 2]})
-    each = shoal.assess(frame, quasi=["q"], confidential=["s", "u"])
-    assert (each.l, each.columns["s"].l) == (2, 2)
-    known = shoal.assess(frame, quasi=["q"], confidential=["s", "u"], reading="others-known")
+    separate = shoal.assess(frame, quasi=["q"], confidential=["s", "u"])
+    assert (separate.l, separate.columns["s"].l) == (2, 2)
+    known = shoal.assess(frame, quasi=["q"], confidential=["s", "u"], confidential_as="quasi")
     assert known.l == 2
     assert known.k == 4
-    together = shoal.assess(frame, quasi=["q"], confidential=["s", "u"], reading="together")
-    assert together.l == 4
+    joint = shoal.assess(frame, quasi=["q"], confidential=["s", "u"], confidential_as="joint")
+    assert joint.l == 4
     frame = frame.with_columns(u=pl.Series([1, 1, 2, 2]))
-    assert shoal.assess(frame, quasi=["q"], confidential=["s", "u"], reading="others-known").l == 1
-    assert shoal.assess(frame, quasi=["q"], confidential=["s", "u"], reading="together").l == 2
+    assert shoal.assess(frame, quasi=["q"], confidential=["s", "u"], confidential_as="quasi").l == 1
+    assert shoal.assess(frame, quasi=["q"], confidential=["s", "u"], confidential_as="joint").l == 2
 
 
 def test_an_order_and_a_hierarchy_change_the_distance():
@@ -227,7 +264,7 @@ def test_an_order_and_a_hierarchy_change_the_distance():
     assert found.t == pytest.approx(0.25)
 
 
-def test_a_confidential_quasi_identifier_is_refused():
+def test_a_confidential_quasi_identifier_raises_an_error():
     frame = pl.DataFrame({"q": [1, 1], "s": [1, 2]})
     with pytest.raises(SchemaError, match='column "q" is given two roles'):
         shoal.assess(frame, quasi=["q"], confidential=["q"])
@@ -238,12 +275,12 @@ def test_a_confidential_quasi_identifier_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("limits", "text"),
+    ("requirements", "text"),
     [
         ({"t": 1.5}, "t=1.5 is not possible; t-closeness needs 0 <= t <= 1"),
         ({"t": -0.1}, "t=-0.1 is not possible"),
         ({"l": 0}, "l=0 is not possible"),
-        ({"l": 2.5}, "l=2.5 must be a whole number"),
+        ({"l": 2.5}, "l=2.5 must be an integer"),
         ({"alpha": 0}, "alpha=0 is not possible"),
         ({"beta": 0}, "beta=0 is not possible"),
         ({"delta": -1}, "delta=-1 is not possible"),
@@ -252,27 +289,26 @@ def test_a_confidential_quasi_identifier_is_refused():
         ({"c": 2, "l_kind": "recursive"}, "needs l as well"),
         ({"l": 2, "l_kind": "entropi"}, 'l_kind="entropi" is not known; did you mean "entropy"'),
         ({"t": float("nan")}, "t must be a number"),
-        ({"q": 3}, 'there is no limit "q"'),
     ],
 )
-def test_limits_without_sense_are_refused(limits, text):
+def test_requirements_without_sense_raise_an_error(requirements, text):
     frame = pl.DataFrame({"q": [1, 1], "s": [1, 2]})
     with pytest.raises(ParameterError, match=text.replace("(", r"\(").replace(")", r"\)")):
-        shoal.verify(frame, 2, quasi=["q"], confidential=["s"], **limits)
+        shoal.verify(frame, 2, quasi=["q"], confidential=["s"], **requirements)
 
 
-def test_verify_says_what_is_not_reached():
+def test_verify_names_each_violated_requirement():
     frame = pl.DataFrame({"q": [1, 1, 2, 2], "s": ["x", "y", "x", "x"]})
     assert shoal.verify(frame, 2, quasi=["q"], confidential=["s"], l=1, t=0.5).k == 2
-    with pytest.raises(shoal.errors.LimitNotReached, match=r"l=2 is not reached, the table has l=1; t=0.1 is not"):
+    with pytest.raises(shoal.errors.RequirementNotMet, match=r"l=2 is violated, the table has l=1; t=0.1 is"):
         shoal.verify(frame, 2, quasi=["q"], confidential=["s"], l=2, t=0.1)
-    with pytest.raises(shoal.errors.GroupTooSmall, match="k=3 is not reached"):
+    with pytest.raises(shoal.errors.GroupTooSmall, match="k=3 is violated"):
         shoal.verify(frame, 3, quasi=["q"], confidential=["s"], l=1)
-    with pytest.raises(SchemaError, match="l limits what is learned"):
+    with pytest.raises(SchemaError, match="l is about confidential attributes"):
         shoal.verify(frame, 2, quasi=["q"], l=2)
 
 
-def test_m_beyond_the_table_and_columns_with_too_many_values_are_refused():
+def test_m_beyond_the_table_and_columns_with_too_many_values_raise_an_error():
     frame = pl.DataFrame({"q": [0] * 1200, "s": range(1200)})
     with pytest.raises(ParameterError, match="m=1300 is not possible; choose 1 to 1200"):
         shoal.assess(frame, quasi=["q"], confidential=["s"], m=1300)
@@ -283,13 +319,26 @@ def test_m_beyond_the_table_and_columns_with_too_many_values_are_refused():
 
 
 def test_an_assessment_prints_and_becomes_json():
-    import json
-
     frame = pl.DataFrame({"q": [1, 1, 2, 2], "s": ["x", "y", "x", "x"]})
     found = shoal.assess(frame, quasi=["q"], confidential=["s"], m=3, contributions=True)
-    told = json.loads(json.dumps(found.to_dict()))
-    assert told["figures"]["k"] == 2
-    assert told["figures"]["enhanced_beta"] is None
-    assert told["columns"]["s"]["m_t"] == found.m_t
-    assert told["risk"]["prosecutor"]["highest"] == 0.5
+    stored = json.loads(json.dumps(found.to_dict()))
+    assert stored["figures"]["k"] == 2
+    assert stored["figures"]["enhanced_beta"] is None
+    assert stored["columns"]["s"]["m_t"] == found.m_t
+    assert stored["risk"]["prosecutor"]["highest"] == 0.5
+    assert (stored["confidential_as"], stored["missing_semantics"]) == ("separate", "distinct")
     assert "recursive c (l=1)" in str(found)
+    assert repr(found).startswith("<Assessment: 4 records in 2 equivalence classes, k=2\n s: alpha=1, l=1,")
+    assert found._repr_html_().count("<tr>") == 1 + len(found.rows())
+
+
+@pytest.mark.parametrize("backend", ["polars", "pandas", "pyarrow"])
+def test_an_assessment_is_a_table_of_the_library_that_was_given(backend):
+    frame = pl.DataFrame({"q": [1, 1, 2, 2], "s": ["x", "y", "x", "x"]})
+    native = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow()}[backend]
+    found = shoal.assess(native, quasi=["q"], confidential=["s"])
+    assert type(found.table()) is type(native)
+    table = found.table("polars")
+    assert table.columns == ["measure", "column", "value", "meaning"]
+    assert table.filter(measure="t", column="s")["value"].item() == found.t
+    assert table.filter(measure="k")["value"].item() == 2

@@ -1,4 +1,4 @@
-"""Printed figures of Cost 2023, chapter 6, and the scenarios they belong to."""
+"""Published figures of Cost 2023, chapter 6, and the scenarios they belong to."""
 
 from shoal.datasets import adult_categories, category_codes, nominal_problems
 
@@ -17,7 +17,7 @@ PARAMETERS = {  # Table 6.5: (gamma, lambda) for optimal and for heuristic duals
     "200m5_20percent": ((0.75, 1.5), (0.25, 3.0)),
     "200m5_100percent": ((0.75, 1.5), (0.25, 1.5)),
 }
-WEIGHTS = {  # Table 6.6: fractional, exact P6, heuristic P6, for optimal and for heuristic duals
+DISTANCES = {  # Table 6.6: fractional, exact P6, heuristic P6, for optimal and for heuristic dual values
     "adult200m5": ("68.7 79.5 111.4", "75.6 81.4 103.9"),
     "200m5_2percent": ("10.6 20.6 48.6", "11.3 19.5 48.0"),
     "200m5_20percent": ("60.2 76.9 111.3", "63.3 79.4 124.5"),
@@ -57,7 +57,7 @@ SOLVED = {  # of how many instances the optimum was proven within 5,000 s
     "msafe-ex": "10/10 10/10 10/10 10/10",
 }
 GAPS = {"chi-ex": "0.12 - - 0.51"}  # Table 6.10, mean of those not solved
-PRINTED_SAFE = "safe, keep=last"  # Algorithm 3 returns the last vector; ours the best one
+PUBLISHED_SAFE = "safe, keep=last"  # Algorithm 3 returns the last vector; Shoal by default the best one
 ORDER = [  # scenario, figure, the methods with the smaller chi-square error, those with the larger
     ("200m5_20percent", "6.11", "chi-ex", "own-hee own-hhe own-hhg msafe-ex safe safe-ex"),
     ("200m5_20percent", "6.11", "msafe-ex", "safe-ex"),
@@ -83,7 +83,7 @@ ORDER = [  # scenario, figure, the methods with the smaller chi-square error, th
 
 
 def codes(scenario, instance):
-    """A table of a scenario; the samples of the thesis are not public, these are drawn alike."""
+    """A table of a scenario; the samples of Cost 2023 are not public, these are drawn from the same distribution."""
     if scenario == "adult200m5":
         return category_codes(adult_categories(200, 5, seed=instance))
     if scenario == LARGER:

@@ -12,7 +12,7 @@ ROWS = [
     for name in ("census", "tarragona", "eia", "cloud1", "cloud2")
     for k in (2, 3, 4, 5, 10, 15, 20, 30, 50, 100)
 ]
-# ours minus sdcMicro in points, where the two differ: it computes distances in single precision, ours are in double
+# Shoal minus sdcMicro in percentage points: sdcMicro computes distances in single precision, Shoal in double
 CREDIT_CARD_DIFFERENCES = {2: -3.41e-4, 3: -3.0e-5, 5: -4.51e-4, 10: -1.253e-3, 30: 1.5416e-2, 50: -5.4e-5}
 
 
@@ -30,7 +30,7 @@ def test_the_loss_agrees_to_six_decimals(name, k):
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 10, 15, 20, 30, 50, 100])
 def test_credit_card_agrees_to_six_decimals_or_differs_as_documented(k):
-    """Four rows agree; the others are pinned to the differences measured, so that a change of ours is seen."""
+    """Four rows agree; the others are pinned to the differences measured, so that a change in Shoal is detected."""
     points = reference.points("credit_card")
     difference = reference.information_loss(points, mdav(points, k)) - expected("credit_card", k)
     assert difference == pytest.approx(CREDIT_CARD_DIFFERENCES.get(k, 0.0), abs=1.1e-6)

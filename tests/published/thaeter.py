@@ -1,7 +1,7 @@
-"""The tables of the two papers, as printed: information loss in per cent for k = 2, 3, 4, 5, 7, 10.
+"""Printed tables of Thaeter 2021 and Thaeter & Reischuk 2021: information loss in per cent, k = 2, 3, 4, 5, 7, 10.
 
 Thesis: F. Thaeter, "k-anonymous Microaggregation", Universität zu Lübeck 2021. Paper: F. Thaeter & R. Reischuk,
-"Scalable k-anonymous Microaggregation", 2021. Digits are kept as text, so that a table says itself how exact it is.
+"Scalable k-anonymous Microaggregation", 2021. Numbers are text, so that the printed precision is known.
 """
 
 import gzip

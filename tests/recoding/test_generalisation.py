@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.core.group_statistics import group_ranges
 from shoal.core.grouping import Grouping
 from shoal.core.hierarchy import Hierarchy
 from shoal.errors import SchemaError
 from shoal.evaluate.generalisation_penalties import closeness_utility, ncp, total_il
-from shoal.flow.encoding import fit_codec
-from shoal.flow.recode_columns import recode_column
-from shoal.recoding import group_ranges, range_texts
+from shoal.flow.encoding import fit_column
 from shoal.recoding.equal_records import keep_together
 from shoal.recoding.generalisation import generalise_by_hierarchy, generalise_to_sets
 from shoal.recoding.loss import size_measures
-from shoal.schema.columns import Column, Kind, Recode, Role
+from shoal.recoding.range_texts import range_texts
+from shoal.schema.columns import Column, Kind, Role
 from shoal.tables import Table
 
 from naive import utility as naive
@@ -30,6 +30,13 @@ JOBS = {  # Thaeter 2021, Fig. 3.2 as far as the text tells it
 TEST_DATA = pl.DataFrame({"x": [3, 6, 9, 9, 12, 12], "y": [6, 3, 3, 3, 6, 9]})  # Table 2.1
 GLOBAL, LOCAL = [0, 1, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1]  # Table 3.1
 LIBRARIES = [lambda frame: frame, lambda frame: frame.to_pandas(), lambda frame: frame.to_arrow()]
+
+
+def distinct(encoding, column):
+    """The different values of a column, their codes and their texts."""
+    values, codes = np.unique(encoding.values(column), return_inverse=True)
+    shown = encoding.restore(values, column).to_list()
+    return values, codes.reshape(-1), [None if text is None else str(text) for text in shown]
 
 
 def lists(data):
@@ -67,7 +74,7 @@ def test_penalties_of_trees_by_size_and_by_height():
     labels = [0, 0, 1, 1, 2, 2]  # craftsperson, root, dentist
     assert ncp(jobs, labels, quasi=["job"], hierarchies={"job": JOBS}) == pytest.approx(2 * 4 / 8 + 2 * 1)
     assert total_il(jobs, labels, quasi=["job"], hierarchies={"job": JOBS}) == pytest.approx(2 * 1 / 2 + 2 * 1)
-    assert ncp(jobs, labels, quasi=["job"], weights={"job": 3.0}) == pytest.approx(
+    assert ncp(jobs, labels, quasi=["job"], column_weights={"job": 3.0}) == pytest.approx(
         3 * 4
     )  # suppressed where they differ
 
@@ -80,8 +87,8 @@ def test_table_3_3_by_closest_common_ancestors():
     expected = [["dentist", "craftsperson", "*"], ["*", "(1500,3000]", "3137"]]
     for values, tree, wanted in zip((jobs, pay), (Hierarchy.from_nested(JOBS), pays), expected, strict=True):
         column = series(values)
-        codec = fit_codec(column, Column("x", Role.QUASI, Kind.NOMINAL))
-        found = generalise_by_hierarchy(codec, column, codec.values(column), grouping, tree)
+        encoding = fit_column(column, Column("x", Role.QUASI, Kind.NOMINAL))
+        found = generalise_by_hierarchy(*distinct(encoding, column), grouping, tree, "x")
         assert found.texts == wanted
     assert found.ncp.tolist() == [1.0, 3 / 5, 0.0]  # all, three of five values, one value
 
@@ -105,8 +112,8 @@ def test_sets_hold_exactly_the_values_of_their_group(values, seed):
     labels = np.random.default_rng(seed).permutation(np.arange(len(values)) // 2 % 3)
     grouping = Grouping(labels, k=1)
     column = series(values)
-    codec = fit_codec(column, Column("x", Role.QUASI, Kind.NUMERIC))
-    found = generalise_to_sets(codec, column, codec.values(column), grouping)
+    encoding = fit_column(column, Column("x", Role.QUASI, Kind.NUMERIC))
+    found = generalise_to_sets(*distinct(encoding, column), grouping)
     for g, text in enumerate(found.texts):
         inside = {value for value, label in zip(values, grouping.labels, strict=True) if label == g}
         assert {int(part) for part in text.strip("{}").split(", ")} == inside
@@ -153,25 +160,24 @@ def test_categories_of_pandas_are_suppressed_without_leaving_their_names():
 
 def test_holes_become_missing_texts_or_the_root():
     frame = pl.DataFrame({"job": ["baker", "baker", None, None, "monk", None]})
-    alone = shoal.protect(frame, 2, quasi=["job"], recode="hierarchy", missing="own-group", method="mdav").data
+    alone = shoal.protect(frame, 2, quasi=["job"], recode="hierarchy", missing="by-pattern", method="mdav").data
     assert alone["job"].is_null().to_list() == [False, False, True, True, False, True]
     column = series(["baker", None, "monk", "monk"])
-    codec = fit_codec(column, Column("x", Role.QUASI, Kind.NOMINAL), missing_is_value=True)
+    encoding = fit_column(column, Column("x", Role.QUASI, Kind.NOMINAL), missing_is_value=True)
     grouping = Grouping([0, 0, 1, 1], k=2)
     tree = Hierarchy.from_nested({"craft": ["baker"], "church": ["monk"]})
-    assert generalise_by_hierarchy(codec, column, codec.values(column), grouping, tree).texts == ["*", "monk"]
-    assert generalise_to_sets(codec, column, codec.values(column), grouping).texts == ["{baker, (missing)}", "monk"]
+    given = distinct(encoding, column)
+    assert generalise_by_hierarchy(*given, grouping, tree, "x").texts == ["*", "monk"]
+    assert generalise_to_sets(*given, grouping).texts == ["{baker, (missing)}", "monk"]
 
 
 def test_a_reader_who_guesses_inside_a_set_is_wrong_as_often_as_the_loss_says():
-    column = series(["a", "a", "b", "c", "c", "c"])
-    described = Column("x", Role.QUASI, Kind.NOMINAL, recode=Recode.SET)
-    codec = fit_codec(column, described)
-    values = codec.values(column)
-    loss = recode_column(
-        codec, column, values, Grouping([0, 0, 0, 1, 1, 1], k=3), original=values, weights=None, medoids=None,
-        keep_integers=True,
-    )[1]  # fmt: skip
+    people = pl.DataFrame({"x": ["a", "a", "b", "c", "c", "c"]})
+
+    def halves(points, k):
+        return np.array([0, 0, 0, 1, 1, 1])
+
+    loss = shoal.protect(people, 3, quasi=["x"], recode="set", method=halves).loss.columns["x"]
     assert loss.sse == pytest.approx(3 * 1 / 2)
     assert loss.sst == 3
     assert loss.ncp == pytest.approx(3 * (2 / 3) / 6)
@@ -208,8 +214,8 @@ def test_equal_records_stay_together_in_groups_of_at_least_k(seed, k, d):
 def test_global_recoding_replaces_equal_records_by_the_same():
     people = shoal.datasets.patients(200).select("age", "sex")
     local = shoal.protect(people, 5, quasi=["age", "sex"], method="mdav").data
-    release = shoal.protect(people, 5, quasi=["age", "sex"], method="mdav", globally=True)
-    assert release.manifest["method"]["facts"]["global_recoding"] is True
+    release = shoal.protect(people, 5, quasi=["age", "sex"], method="mdav", global_recoding=True)
+    assert release.manifest["requirements"]["global_recoding"] is True
     assert release.k >= 5
 
     def images(data):

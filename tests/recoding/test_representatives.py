@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.core.group_statistics import group_means, group_medians, group_medoids, group_modes, group_ranges
 from shoal.core.grouping import Grouping
-from shoal.recoding import group_means, group_medians, group_medoids, group_modes, group_ranges, round_keeping_sum
+from shoal.recoding.rounding import round_keeping_sum
 
 from naive import recoding as naive
 
@@ -24,14 +25,14 @@ def grouped(draw, whole=False):
 
 
 @given(grouped())
-def test_means_equal_the_naive_twin(case):
+def test_means_equal_the_reference_implementation(case):
     values, grouping, weights = case
     expected = naive.per_group(naive.mean, values, grouping.labels, weights)
     np.testing.assert_allclose(group_means(values, grouping, weights), expected, rtol=1e-12, atol=1e-12)
 
 
 @given(grouped())
-def test_medians_equal_the_naive_twin(case):
+def test_medians_equal_the_reference_implementation(case):
     values, grouping, weights = case
     expected = naive.per_group(naive.median, values, grouping.labels, weights)
     np.testing.assert_allclose(group_medians(values, grouping, weights), expected, rtol=1e-12, atol=1e-12)
@@ -102,8 +103,8 @@ def test_compiled_and_plain_loops_agree(rng, monkeypatch):
     labels = np.arange(300) // 3
     codes, means, sizes = rng.integers(0, 3, 300), rng.normal(5, 3, 100), rng.integers(3, 6, 100).astype(float)
     plain = group_modes(codes, Grouping(labels, k=3)), round_keeping_sum(means, sizes)
-    monkeypatch.setattr("shoal.recoding.modes.FEW", 0)
-    monkeypatch.setattr("shoal.recoding.rounding.FEW", 0)
+    monkeypatch.setattr("shoal.core.group_statistics.INTERPRETED_RECORDS", 0)
+    monkeypatch.setattr("shoal.recoding.rounding.INTERPRETED_GROUPS", 0)
     np.testing.assert_array_equal(group_modes(codes, Grouping(labels, k=3)), plain[0])
     np.testing.assert_array_equal(round_keeping_sum(means, sizes), plain[1])
 

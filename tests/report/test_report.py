@@ -1,7 +1,6 @@
-"""The report of a release: whole, strict HTML, honest figures, and nothing about single records."""
+"""The report of a release: complete, valid HTML, correct figures, and no value of a single record."""
 
 import re
-from dataclasses import replace
 from datetime import date, timedelta
 
 import numpy as np
@@ -12,7 +11,10 @@ import pytest
 import shoal
 from pages import HTML, SVG, checked, words
 from shoal.errors import ParameterError
-from shoal.evaluate.paired_columns import pair_columns
+from shoal.evaluate.paired_columns import PairedColumn, pair_columns
+from shoal.report.associations import association
+from shoal.report.evidence import measure_evidence
+from shoal.report.findings import findings_to_decide
 from shoal.report.page import render_report
 from shoal.report.palette import DARK, LIGHT, SERIES, contrast, shades
 from shoal.tables import Table
@@ -23,10 +25,14 @@ MIXED = ["age", "sex", "education", "income", "admitted"]
 
 def protected(data=PEOPLE, k=4, *, quasi=MIXED, **choices):
     given = {
-        "confidential": ["diagnosis"], "identifiers": ["name"], "missing": "own-group", "method": "mdav",
+        "confidential": ["diagnosis"], "identifiers": ["name"], "missing": "by-pattern", "method": "mdav",
         "orders": {"education": shoal.datasets.EDUCATION_ORDER},
     }  # fmt: skip
     return shoal.protect(data, k, quasi=quasi, **{**given, **choices})
+
+
+def page(release, *, public=False, original=True):
+    return render_report(release.released, release._original if original else None, public=public)
 
 
 @pytest.fixture(scope="module")
@@ -36,30 +42,30 @@ def release():
 
 @pytest.fixture(scope="module")
 def report(release):
-    return render_report(release)
+    return page(release)
 
 
-def test_the_report_tells_k_loss_risk_and_what_was_done(release, report):
+def test_the_report_states_k_loss_risk_and_method(release, report):
     text = words(checked(report))
     risk = shoal.risk(PEOPLE, release.data, quasi=MIXED, confidential=["diagnosis"], schema=release.schema)
     for phrase in (
-        f"k = 4 was asked for and k = {release.k} was counted on the finished table",
-        f"{100 * release.loss.information:.2f} %",
-        "Identifiers were dropped: name",
-        "same holes",
-        "Confidential columns were released unchanged: diagnosis",
+        f"Requested: k = 4 records; achieved: k = {release.k} records",
+        f"{100 * release.loss.information_loss:.2f} %",
+        "Direct identifiers were dropped: name",
+        "same missingness pattern",
+        "Confidential attributes were released unchanged: diagnosis",
         release.manifest["input"]["fingerprint"],
         release.manifest["output"]["fingerprint"],
         f"{100 * risk.classes.prosecutor.average:.1f} %",
-        f"{100 * risk.attack('linkage').success.value:.1f} %",
-        f"{100 * risk.attack('one-to-one').success.value:.1f} %",
-        f"{100 * risk.attack('attribute', 'diagnosis').success.value:.1f} %",
+        f"{100 * risk.attack('record-linkage').success.value:.1f} %",
+        f"{100 * risk.attack('assignment-linkage').success.value:.1f} %",
+        f"{100 * risk.attack('attribute-disclosure', 'diagnosis').success.value:.1f} %",
         "Name and office",
     ):
         assert phrase in text
     for name, column in release.loss.columns.items():
         assert name in text
-        assert f"{100 * column.information:.2f} %" in text
+        assert f"{100 * column.information_loss:.2f} %" in text
 
 
 def test_the_report_holds_no_value_of_a_single_record(report):
@@ -73,34 +79,58 @@ def test_the_report_holds_no_value_of_a_single_record(report):
 
 def test_a_rare_category_of_the_original_is_never_named():
     regions = ["Ahausen"] * 60 + ["Bedorf"] * 50 + ["Cewinkel"] * 4 + ["Dezell"]
-    people = pl.DataFrame({"region": regions, "age": [20 + place % 50 for place in range(115)]})
+    people = pl.DataFrame({"region": regions, "age": [20 + row % 50 for row in range(115)]})
     for public in (False, True):
-        text = words(checked(render_report(protected(people, quasi=["region", "age"], confidential=[],
-                                                     identifiers=[], orders={}), public=public)))  # fmt: skip
+        text = words(checked(page(protected(people, quasi=["region", "age"], confidential=[], identifiers=[],
+                                            orders={}), public=public)))  # fmt: skip
         assert "Ahausen" in text
         assert "Dezell" not in text
         assert "Cewinkel" not in text
 
 
-def test_the_public_report_is_the_same_whatever_the_original_was(release):
-    public = render_report(release, public=True)
+def test_the_public_report_does_not_depend_on_the_original(release):
+    public = page(release, public=True)
     text = words(checked(public))
-    assert public == render_report(replace(release, original=None), public=True)
+    assert public == page(release, public=True, original=False)
     assert release.manifest["input"]["fingerprint"] not in text
-    for word in ("Linkage", "Signature", "in the original,", "by chance", "groups with one value"):
+    assert release.manifest["plan"] not in text
+    for word in ("linkage", "Signature", "original:", "baseline", "classes with one value", "Seed"):
         assert word not in text
-    assert f"{100 * release.loss.information:.2f} %" in text
+    assert f"{100 * release.loss.information_loss:.2f} %" in text
     assert release.manifest["output"]["fingerprint"] in text
+    assert "no statistics of the original data except information loss" in text
 
 
 def test_a_release_without_its_original_still_has_a_report(release):
-    text = words(checked(render_report(replace(release, original=None))))
-    assert "The original was not at hand" in text
-    assert "Linkage" not in text
+    text = words(checked(page(release, original=False)))
+    assert "The original table was not available" in text
+    assert "linkage" not in text
+
+
+SECTIONS = [
+    "Summary", "Findings", "Decision", "Method", "Groups", "Information loss", "Distributions", "Associations", "Risk",
+    "Attacks", "Attribute disclosure", "Glossary", "Provenance",
+]  # fmt: skip
+
+
+def test_sections_have_the_decided_names_and_anchors(release, report):
+    headings = [(one.attrib["id"], one.text) for one in checked(report).iter(f"{HTML}h2")]
+    assert headings == [(name.lower().replace(" ", "-"), name) for name in SECTIONS]
+    public = [one.text for one in checked(page(release, public=True)).iter(f"{HTML}h2")]
+    assert public == [name for name in SECTIONS if name not in {"Decision", "Attacks"}]
+
+
+def test_texts_use_the_vocabulary_of_the_field(release, report):
+    text = words(checked(report)) + words(checked(page(release, public=True)))
+    avoided = (
+        "told tells picked whoever nobody somebody chance alike outsider outsiders handed hole holes verdict secret "
+        "asked reached fractions"
+    )
+    assert not set(avoided.split()) & set(re.findall(r"[a-z]+", text.lower()))
 
 
 def test_the_same_release_gives_the_same_bytes(report):
-    assert render_report(protected()) == report
+    assert page(protected()) == report
 
 
 def test_a_policy_forbids_everything_but_the_style_of_the_page(report):
@@ -121,7 +151,7 @@ def test_names_are_escaped_and_kept_whole():
     evil = '<script>alert("x")</script> & 🐟'
     right_to_left = "שם משפחה"
     people = pl.DataFrame({evil: range(40), right_to_left: ["א", "ב"] * 20, "diagnosis": ["A", "B", "C", "D"] * 10})
-    html = render_report(protected(people, quasi=[evil, right_to_left], identifiers=[], orders={}))
+    html = page(protected(people, quasi=[evil, right_to_left], identifiers=[], orders={}))
     root = checked(html)
     assert "<script" not in html
     assert evil in words(root)
@@ -138,57 +168,168 @@ def test_names_are_escaped_and_kept_whole():
         {"recode": "medoid"},
         {"recode": {"age": "midrange", "income": "min", "admitted": "max"}},
         {"hierarchies": {"age": "intervals", "sex": "flat", "admitted": "calendar", "education": "order"}},
-        {"recode": {"sex": "tables", "education": "tables"}},
+        {"recode": {"sex": "frequencies", "education": "frequencies"}},
         {"missing": "impute"},
-        {"quasi": ["sex", "region"], "missing": "as-value", "method": "auto"},
-        {"within": ["ward"], "quasi": ["age", "income"], "data": PEOPLE.with_columns(ward=pl.Series([1, 2, 3] * 40))},
+        {"quasi": ["sex", "region"], "missing": "category", "method": "auto"},
+        {"strata": ["ward"], "quasi": ["age", "income"], "data": PEOPLE.with_columns(ward=pl.Series([1, 2, 3] * 40))},
         {"sampling_weight": "stay_days", "quasi": ["age"]},
-        {"globally": True, "quasi": ["age", "sex"]},
+        {"global_recoding": True, "quasi": ["age", "sex"]},
         {"l": 2, "t": 0.9},
         {"l": 1.5, "l_kind": "entropy", "alpha": 0.8},
-        {"method": "set-partition", "quasi": ["age", "stay_days"], "confidential": [], "options": {"seconds": 5}},
+        {"method": "set-partition", "quasi": ["age", "stay_days"], "confidential": [], "time_limit": 5},
+        {"method": "matching", "k": 2, "quasi": ["age", "stay_days"]},
+        {"decimals": 1, "quasi": ["age", "height"]},
         {"k": 120},
         {"k": 2},
         {"quasi": ["age"], "confidential": [], "identifiers": []},
     ],
     ids=lambda choices: "-".join(f"{name}" for name in choices),
 )
-def test_every_choice_gives_a_whole_report(choices):
+def test_every_choice_gives_a_complete_report(choices):
     release = protected(**choices)
     for public in (False, True):
-        text = words(checked(render_report(release, public=public)))
-        assert f"k = {release.grouping.k} was asked for" in text
-        for name, limit in release.manifest.get("limits", {}).items():
-            if isinstance(limit, dict) and "asked" in limit:
-                assert f"{name} = {limit['reached']:.4g} was counted" in text
+        text = words(checked(page(release, public=public)))
+        assert f"Requested: k = {release.plan.requirements.k} records" in text
+        for name, entry in release.manifest.get("achieved", {}).items():
+            assert f"achieved: {name} = {entry['achieved']:.4g}" in text
         if release.loss.gap is not None:
-            assert "It is proven that no grouping" in text
+            assert "It is proven that the objective of the method" in text
+        assert ("Global recoding" in text) == release.plan.requirements.global_recoding
+
+
+def halves(points, k):
+    """Cut at the median of the first column."""
+    return (np.argsort(np.argsort(points[:, 0], kind="stable")) >= len(points) // 2).astype(np.int64)
+
+
+def test_a_method_that_is_not_registered_is_shown_by_its_name():
+    text = words(checked(page(protected(quasi=["age", "height"], method=halves))))
+    assert f"by the method {halves.__module__}:halves." in text
+
+
+def test_a_method_selected_by_auto_is_named_with_the_reason():
+    release = protected(quasi=["age"], method="auto")
+    (run,) = release.manifest["method"]["resolved"]
+    text = words(checked(page(release)))
+    assert f"by the method {run['name']}, selected by auto" in text
+    assert run["reason"] in text
+    assert run["algorithm"] in text
+
+
+def test_what_replaced_a_column_is_what_the_recoding_applied():
+    text = words(checked(page(protected(quasi=["sex", "region"], missing="category", method="auto"))))
+    assert text.count("replaced by the value of a record, selected such that frequency tables are kept") == 2
+    assert 'The released values of "sex" reveal true values of one record of every group.' in text
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory):
+    """The same table as a DataFrame and as a CSV file: confidential integers, decimals, dates and texts."""
+    rng = np.random.default_rng(5)
+    n = 200
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(18, 80, n),
+            "height": rng.normal(170, 9, n).round(1),
+            "debt": rng.integers(0, 40, n) * 250,
+            "score": rng.normal(0, 2, n).round(2),
+            "seen": [date(2024, 1, 1) + timedelta(days=int(day)) for day in rng.integers(0, 90, n)],
+            "diagnosis": rng.choice(["A", "B", "C"], n),
+        }
+    )
+    path = tmp_path_factory.mktemp("survey") / "survey.csv"
+    frame.write_csv(path)
+    return frame, path
+
+
+def test_a_file_and_a_data_frame_give_the_same_figures(survey):
+    confidential = ["debt", "score", "seen", "diagnosis"]
+    measured = []
+    for data in survey:
+        release = shoal.protect(data, 5, quasi=["age", "height"], confidential=confidential, method="mdav")
+        measured.append(measure_evidence(release.released, release._original))
+    frame, file = measured
+    assert [column.figures for column in frame.confidential] == [column.figures for column in file.confidential]
+    assert [column.figures.distance for column in file.confidential] == ["ordered", "ordered", "ordered", "equal"]
+    assert frame.attacks == file.attacks
+    assert frame.correlation.names == file.correlation.names == ("age", "height", "debt", "score", "seen")
+    np.testing.assert_array_equal(frame.correlation.after, file.correlation.after)
+    np.testing.assert_array_equal(frame.association.after, file.association.after)
+
+
+def test_a_decimal_comma_and_marks_of_missing_values_do_not_change_the_figures(tmp_path):
+    plain = pl.DataFrame({"age": [20, 21, 22, 40, 41, 42] * 5, "debt": [1.5, 2.5, None, 4.5, 5.5, 6.5] * 5})
+    path = tmp_path / "comma.csv"
+    rows = (f"{age};{'?' if debt is None else str(debt).replace('.', ',')}" for age, debt in plain.iter_rows())
+    path.write_text("age;debt\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    choices = {"quasi": ["age"], "confidential": ["debt"], "method": "mdav"}
+    file = shoal.protect(path, 3, read_options={"decimal": ",", "na_values": ["?"]}, **choices)
+    frame = shoal.protect(plain, 3, **choices)
+    one, other = (measure_evidence(release.released, release._original) for release in (file, frame))
+    assert one.confidential == other.confidential
+    assert one.attacks == other.attacks
+
+
+@pytest.mark.parametrize("recode", ["mean", "range", "set", "suppress", "medoid"])
+def test_figures_of_the_released_table_are_the_same_in_both_reports(recode):
+    columns = {"age": recode, "income": recode, "height": recode, "admitted": recode}
+    if recode == "mean":
+        columns = {}
+    release = protected(PEOPLE, 5, quasi=["age", "sex", "income", "height", "admitted"], recode=columns, orders={})
+    full, public = (measure_evidence(release.released, table) for table in (release._original, None))
+    for name in ("correlation", "association"):
+        shown, alone = getattr(full, name), getattr(public, name)
+        if shown is None:
+            assert alone is None
+            continue
+        assert shown.names == alone.names
+        np.testing.assert_allclose(shown.after, alone.after, atol=1e-9)
+    assert full.after == public.after
+    assert full.confidential == public.confidential
+    texts = [words(checked(page(release, public=variant))) for variant in (False, True)]
+    for left, right, _, value in public.association.pairs():
+        pattern = re.compile(rf"{left} and {right} ?([\d.]+ ?)?{value:.3f}")
+        assert all(pattern.search(text) for text in texts)
+
+
+def test_cut_points_do_not_depend_on_the_original():
+    rng = np.random.default_rng(1)
+    released = np.repeat(rng.normal(size=40), 5)
+    sex = np.repeat(rng.integers(0, 2, 40), 5).astype(float)
+    originals = [released, released + rng.normal(size=200), 100 * rng.normal(size=200) - 7]
+    figures = {
+        association(
+            [PairedColumn("income", original, released), PairedColumn("sex", sex, sex, ("f", "m"))], shown=True
+        ).after[0, 1]
+        for original in originals
+    }
+    assert len(figures) == 1
 
 
 def test_two_hundred_columns_are_listed_and_the_worst_are_drawn():
     rng = np.random.default_rng(2)
     table = pl.DataFrame({f"c{j}": rng.normal(size=150) for j in range(200)})
-    html = render_report(shoal.protect(table, 5, quasi=table.columns, method="mdav"))
+    html = page(shoal.protect(table, 5, quasi=table.columns, method="mdav"))
     root = checked(html)
     assert len(html) < 2_000_000
-    assert "Of 200 columns the 24 that lost most are drawn" in words(root)
+    assert "Of 200 columns, the 24 with the largest information loss are drawn" in words(root)
     assert all(f"c{j}" in {"".join(one.itertext()) for one in root.iter(f"{HTML}bdi")} for j in range(200))
 
 
-def test_every_confidential_column_is_looked_at_and_what_is_left_out_is_said(rng):
-    secrets = {f"answer {j}": rng.integers(0, 9, 60) for j in range(11)}
-    data = pl.DataFrame({"age": np.arange(60) // 5, **secrets, "diagnosis": ["same"] * 60})
-    release = shoal.protect(data, 5, quasi=["age"], confidential=[*secrets, "diagnosis"], method="mdav")
-    text = words(checked(render_report(release)))
-    assert 'all records share one value of "diagnosis"' in text
-    assert "Guessing was tried for 8 of 12 confidential columns." in text
-    assert "Relations are shown for 10 of 13 columns" in text
+def test_every_confidential_attribute_is_assessed_and_omissions_are_stated(rng):
+    answers = {f"answer {j}": rng.integers(0, 9, 60) for j in range(11)}
+    data = pl.DataFrame({"age": np.arange(60) // 5, **answers, "diagnosis": ["same"] * 60})
+    release = shoal.protect(data, 5, quasi=["age"], confidential=[*answers, "diagnosis"], method="mdav")
+    text = words(checked(page(release)))
+    assert 'all records have the same value of "diagnosis"' in text
+    assert "Attribute disclosure was simulated for 8 of 12 confidential attributes." in text
+    assert "Associations are shown for 10 of 13 columns" in text
 
 
 @pytest.mark.parametrize("n", [2, 4, 9])
 def test_few_records_are_not_drawn(n):
     people = pl.DataFrame({"age": list(range(n)), "sex": ["f", "m"] * (n // 2) + ["f"] * (n % 2)})
-    text = words(checked(render_report(shoal.protect(people, 2, quasi=["age", "sex"], method="mdav"))))
+    text = words(checked(page(shoal.protect(people, 2, quasi=["age", "sex"], method="mdav"))))
     assert text.count("Not drawn: too few records") == 2
 
 
@@ -200,20 +341,20 @@ def test_many_types_of_columns():
             "huge": np.linspace(1e15, 2e15, n),
             "tiny": np.linspace(1e-9, 2e-9, n),
             "offset": 1e12 + np.arange(n, dtype=np.float64),
-            "day": [date(1950, 1, 1) + timedelta(days=300 * place) for place in range(n)],
-            "moment": pl.datetime_range(pl.datetime(2020, 1, 1), pl.datetime(2020, 3, 1), "1d", eager=True)[:n],
-            "span": pl.Series([timedelta(hours=place) for place in range(n)]),
+            "day": [date(1950, 1, 1) + timedelta(days=300 * row) for row in range(n)],
+            "instant": pl.datetime_range(pl.datetime(2020, 1, 1), pl.datetime(2020, 3, 1), "1d", eager=True)[:n],
+            "span": pl.Series([timedelta(hours=row) for row in range(n)]),
             "flag": [True, False] * (n // 2),
             "grade": pl.Series(["low", "high", "mid"] * (n // 3), dtype=pl.Enum(["low", "mid", "high"])),
-            "price": pl.Series([f"{place}.50" for place in range(n)]).cast(pl.Decimal(10, 2)),
+            "price": pl.Series([f"{row}.50" for row in range(n)]).cast(pl.Decimal(10, 2)),
         }
     )
     release = shoal.protect(frame, 5, quasi=frame.columns, method="mdav")
-    text = words(checked(render_report(release)))
+    text = words(checked(page(release)))
     for name in frame.columns:
         assert name in text
     assert "1960 to 1970" in text or "1960 to 1965" in text
-    checked(render_report(shoal.protect(frame.to_pandas(), 5, quasi=["huge", "day", "flag"], method="mdav")))
+    checked(page(shoal.protect(frame.to_pandas(), 5, quasi=["huge", "day", "flag"], method="mdav")))
 
 
 def test_ranges_of_dates_and_of_times_are_read_as_their_middle():
@@ -228,29 +369,51 @@ def test_ranges_of_dates_and_of_times_are_read_as_their_middle():
         assert np.isnan(column.released[2])
 
 
-def test_points_to_look_at_are_named_with_a_way_out():
+def test_findings_are_listed_with_a_remedy():
     n = 100
     frame = pd.DataFrame(
         {
-            "wealth": [1.0 * place for place in range(n - 1)] + [1e9],
+            "wealth": [1.0 * row for row in range(n - 1)] + [1e9],
             "noise": np.random.default_rng(0).normal(size=n),
             "diagnosis": ["A"] * 50 + ["B", "C"] * 25,
-            "serial": [f"id{place:05}" for place in range(n)],
+            "serial": [f"id{row:05}" for row in range(n)],
         }
     )
     release = shoal.protect(frame, 2, quasi=["wealth", "noise"], confidential=["diagnosis"], method="mdav")
-    text = words(checked(render_report(release)))
-    assert 'all records share one value of "diagnosis"' in text
-    assert re.search(r'The 2 most extreme records make up \d+ % of the variation of "wealth"', text)
-    assert 'Column "serial" is released unchanged although it may point at single persons' in text
-    assert "Ask for l-diversity" in text
-    assert "with reservations" in text
-    public = words(checked(render_report(release, public=True)))
-    assert "may point at single persons" not in public
-    assert "share one value" not in public
+    text = words(checked(page(release)))
+    assert 'all records have the same value of "diagnosis"' in text
+    assert re.search(r'The 2 most extreme records make up \d+ % of the variance of "wealth"', text)
+    assert 'Column "serial" is released unchanged but may identify single persons' in text
+    assert "Declare it as an identifier" in text
+    assert "Request l-diversity" in text
+    assert re.search(r"All privacy requirements are met; \d+ findings need a decision\.", text)
+    public = words(checked(page(release, public=True)))
+    assert "may identify single persons" not in public
+    assert "the same value of" not in public.replace("the same values of all quasi-identifiers", "")
+    assert "All privacy requirements are met." in public
 
 
-def test_reports_are_written_where_asked_for(release, tmp_path):
+def test_remarks_of_one_code_are_one_finding_with_the_advice_of_the_code():
+    release = protected(missing="impute")
+    findings = findings_to_decide(release.released, measure_evidence(release.released))
+    codes = [remark.code for remark in release.remarks]
+    assert set(codes) == {"imputed", "heavy-loss"}
+    assert codes.count("imputed") > 1
+    for code in set(codes):
+        texts = [remark.text.lower() for remark in release.remarks if remark.code == code]
+        (finding,) = [finding for finding in findings if texts[0] in finding.text.lower()]
+        assert all(text in finding.text.lower() for text in texts)
+        assert finding.advice
+
+
+def test_a_release_without_findings_has_a_plain_summary():
+    release = protected(missing="by-pattern", quasi=["age"], confidential=[])
+    text = words(checked(page(release)))
+    assert "All privacy requirements are met." in text
+    assert "needs a decision" not in text
+
+
+def test_reports_are_written_where_requested(release, tmp_path):
     paths = release.write(tmp_path / "s.csv", report=tmp_path / "r.html", public_report=tmp_path / "p.html")
     assert {path.name for path in paths} == {"s.csv", "s.manifest.json", "r.html", "p.html"}
     assert release.report(tmp_path / "q.html", public=True).read_bytes() == (tmp_path / "p.html").read_bytes()

@@ -1,6 +1,7 @@
 import polars as pl
 import pytest
 
+import shoal
 from shoal.errors import ParameterError, SchemaError, UnknownColumn
 from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
 from shoal.schema.inference import bare_schema, infer_schema
@@ -26,12 +27,12 @@ def test_inference_guesses_roles_and_kinds_with_reasons():
     found = {column.name: column for column in infer_schema(PEOPLE).columns}
     assert found["patientId"].role == Role.IDENTIFIER
     assert found["code"].role == Role.IDENTIFIER
-    assert "every value differs" in found["code"].why
+    assert "every value differs" in found["code"].reason
     assert (found["age"].role, found["age"].kind) == (Role.QUASI, Kind.NUMERIC)
     assert (found["grade"].kind, found["grade"].order) == (Kind.ORDINAL, ("low", "high"))
     assert found["diagnosis"].role == Role.CONFIDENTIAL
     assert found["visits"].role == Role.QUASI
-    assert all(column.why for column in found.values())
+    assert all(column.reason for column in found.values())
 
 
 def test_the_drafted_file_reads_back_as_the_same_schema():
@@ -50,13 +51,13 @@ def test_every_choice_survives_the_file():
             Column("region", Role.OTHER, Kind.NOMINAL),
             Column("w", Role.OTHER, Kind.NUMERIC),
         ),
-        within=("region",),
+        strata=("region",),
         sampling_weight="w",
-        missing=Missing.OWN_GROUP,
+        missing=Missing.BY_PATTERN,
     )
     bare = Schema(tuple(Column(column.name, Role.OTHER, column.kind) for column in schema.columns))
     read = parse_schema(format_schema(schema), bare)
-    assert (read.within, read.sampling_weight, read.missing) == (("region",), "w", Missing.OWN_GROUP)
+    assert (read.strata, read.sampling_weight, read.missing) == (("region",), "w", Missing.BY_PATTERN)
     for column, back in zip(schema.columns, read.columns, strict=True):
         assert (column.name, column.role, column.kind, column.weight, column.order, column.recode, column.missing) == (
             back.name, back.role, back.kind, back.weight, back.order, back.recode, back.missing,
@@ -67,18 +68,18 @@ def test_every_choice_survives_the_file():
     ("text", "error", "message"),
     [
         ("x = [", SchemaError, "not valid TOML"),
-        ("colums = 1", SchemaError, 'entry "colums" that means nothing; did you mean "columns"'),
+        ("colums = 1", SchemaError, 'unknown entry "colums"; did you mean "columns"'),
         ("columns = 1", SchemaError, r"\[columns.age\]"),
         ("[columns.agee]\nrole='quasi'", UnknownColumn, 'column "agee" is not in the table; did you mean "age"'),
-        ("[columns.age]\nrol='quasi'", SchemaError, 'entry "rol" that means nothing; did you mean "role"'),
+        ("[columns.age]\nrol='quasi'", SchemaError, 'unknown entry "rol"; did you mean "role"'),
         ("[columns.age]\nrole='quazi'", ParameterError, 'role="quazi" is not known; did you mean "quasi"'),
         ("[columns.age]\nkind='numerik'", ParameterError, "did you mean"),
         ("[columns.age]\nweight='much'", SchemaError, "weight must be a number"),
         ("[columns.age]\nweight=-1", SchemaError, "weight=-1.0 must be a finite number"),
         ("[columns.sex]\nrecode='mean'", SchemaError, 'column "sex" is nominal and has no mean; choose one of'),
         ("[columns.sex]\norder='a'", SchemaError, "order must be a list"),
-        ("within = 'sex'", SchemaError, "must be a list of column names"),
-        ("within = ['sexx']", UnknownColumn, 'did you mean "sex"'),
+        ("strata = 'sex'", SchemaError, "must be a list of column names"),
+        ("strata = ['sexx']", UnknownColumn, 'did you mean "sex"'),
     ],
 )
 def test_mistakes_in_the_file_are_named(text, error, message):
@@ -103,9 +104,9 @@ def test_arguments_override_a_schema():
         ({"quasi": ["agee"]}, 'did you mean "age"'),
         ({"quasi": ["age"], "confidential": ["age"]}, 'column "age" is given two roles'),
         ({"quasi": ["sex"], "recode": "mean"}, 'column "sex" is nominal and has no mean'),
-        ({"quasi": ["age"], "within": ["age"]}, "cannot be a stratum and a quasi-identifier at once"),
+        ({"quasi": ["age"], "strata": ["age"]}, "cannot be a stratum and a quasi-identifier at once"),
         ({"identifiers": ["age"], "sampling_weight": "age"}, "cannot be the sampling weight and an identifier"),
-        ({"weights": {"age": float("nan")}}, "must be a finite number"),
+        ({"column_weights": {"age": float("nan")}}, "must be a finite number"),
         ({"missing": "drop"}, 'missing="drop" is not known'),
         ({"orders": {"sex": ["f", "f"]}}, "names a category twice"),
     ],
@@ -113,3 +114,15 @@ def test_arguments_override_a_schema():
 def test_choices_that_do_not_fit_are_refused(changes, message):
     with pytest.raises((SchemaError, ParameterError), match=message):
         bare_schema(PEOPLE).updated(**changes)
+
+
+def test_a_released_table_is_verified_by_the_schema_of_the_original():
+    text = "[columns.name]\nrole = 'identifier'\n[columns.age]\nrole = 'quasi'\n"
+    people = pl.DataFrame({"name": ["Ann", "Bob"], "age": [30, 30]})
+    released = shoal.protect(people, 2, schema=text, method="mdav")
+    assert shoal.verify(released.data, 2, schema=text).k == 2
+    assert shoal.verify(released.data, 2, schema=released.schema).k == 2
+    with pytest.raises(UnknownColumn, match='"name"'):
+        shoal.protect(released.data, 2, schema=text)
+    with pytest.raises(UnknownColumn, match='"agee"'):
+        shoal.verify(released.data, 2, schema="[columns.agee]\nrole = 'quasi'\n")

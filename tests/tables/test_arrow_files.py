@@ -42,7 +42,7 @@ def save(native, path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_type_and_note_survives_the_round_trip(tmp_path, name):
+def test_types_and_metadata_survive_the_round_trip(tmp_path, name):
     save(everything(), tmp_path / name)
     table = read_table(tmp_path / name)
     fresh = nw.new_series("text", ["same"] * 3, backend="pyarrow")
@@ -72,7 +72,7 @@ def test_dictionaries_that_differ_between_chunks_are_written_to_arrow(tmp_path):
     assert read_table(tmp_path / "a.arrow").native["a"].to_pylist() == ["x", "y", "z", "x"]
 
 
-def test_an_arrow_stream_is_read_too(tmp_path):
+def test_an_arrow_stream_can_be_read(tmp_path):
     native = pa.table({"a": [1, 2, 3]})
     with (tmp_path / "a.arrow").open("wb") as file, ipc.new_stream(file, native.schema) as writer:
         writer.write_table(native, max_chunksize=2)
@@ -90,7 +90,7 @@ def test_the_head_has_the_first_rows(tmp_path, name):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("values", [[[1]], [{"x": 1}], pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64()))])
-def test_nested_columns_are_refused_by_name(tmp_path, name, values):
+def test_a_nested_column_raises_an_error_with_its_name(tmp_path, name, values):
     save(pa.table({"a": [1], "visits": values}), tmp_path / name)
     for read in (read_table, read_head):
         with pytest.raises(
@@ -100,13 +100,18 @@ def test_nested_columns_are_refused_by_name(tmp_path, name, values):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_broken_files_are_refused(tmp_path, name):
+def test_corrupt_files_raise_an_error(tmp_path, name):
     save(pa.table({"a": range(100_000)}), tmp_path / name)
-    whole = (tmp_path / name).read_bytes()
-    for content in (whole[: len(whole) // 2], whole[:20], b"a,b\n1,2\n", whole[:50] + b"\xff" * 500 + whole[550:-9]):
+    complete = (tmp_path / name).read_bytes()
+    for content in (
+        complete[: len(complete) // 2],
+        complete[:20],
+        b"a,b\n1,2\n",
+        complete[:50] + b"\xff" * 500 + complete[550:-9],
+    ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(
-            FileProblem, match=r"cannot be read as (Parquet|Arrow): it is broken, cut off or of another"
+            FileProblem, match=r"cannot be read as (Parquet|Arrow): it is corrupt, truncated or in another"
         ):
             read_table(tmp_path / name)
     (tmp_path / name).write_bytes(b"")
@@ -115,7 +120,7 @@ def test_broken_files_are_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_tables_without_records_and_with_equal_names_are_refused(tmp_path, name):
+def test_tables_without_records_or_with_equal_names_raise_an_error(tmp_path, name):
     save(pa.table({"a": pa.array([], pa.int64())}), tmp_path / name)
     with pytest.raises(DataError, match="has columns but no records"):
         read_table(tmp_path / name)
@@ -127,20 +132,20 @@ def test_tables_without_records_and_with_equal_names_are_refused(tmp_path, name)
             read_table(tmp_path / name)
 
 
-def test_options_of_text_files_are_refused(tmp_path):
+def test_options_of_text_files_raise_an_error(tmp_path):
     save(pa.table({"a": [1]}), tmp_path / "a.parquet")
-    for option in ({"delimiter": ";"}, {"decimal": ","}, {"encoding": "utf-8"}, {"missing_marks": ["NA"]}):
+    for option in ({"delimiter": ";"}, {"decimal": ","}, {"encoding": "utf-8"}, {"na_values": ["NA"]}):
         with pytest.raises(ParameterError, match=f"the option {next(iter(option))} is for text files, this is Parquet"):
             read_table(tmp_path / "a.parquet", **option)
     assert read_table(tmp_path / "a.parquet", text=["a"]).native["a"].to_pylist() == [1]
 
 
-def test_notes_of_pandas_forget_columns_that_were_dropped(tmp_path):
+def test_metadata_of_pandas_does_not_name_dropped_columns(tmp_path):
     pd.DataFrame({"name": ["Ann"], "age": [34]}, index=pd.Index(["k"], name="key")).to_parquet(tmp_path / "a.parquet")
     table = read_table(tmp_path / "a.parquet").without(["name", "key"])
     write_table(table, tmp_path / "b.parquet")
-    notes = json.loads(parquet.read_schema(tmp_path / "b.parquet").metadata[b"pandas"])
-    assert [column["name"] for column in notes["columns"]] == ["age"]
+    metadata = json.loads(parquet.read_schema(tmp_path / "b.parquet").metadata[b"pandas"])
+    assert [column["name"] for column in metadata["columns"]] == ["age"]
     assert pd.read_parquet(tmp_path / "b.parquet").to_dict("list") == {"age": [34]}
 
 

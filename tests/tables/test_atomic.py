@@ -29,8 +29,8 @@ def fail_with(error):
     return writer
 
 
-def names(folder):
-    return sorted(entry.name for entry in folder.iterdir())
+def names(directory):
+    return sorted(entry.name for entry in directory.iterdir())
 
 
 def test_files_appear_and_nothing_else(tmp_path):
@@ -49,7 +49,7 @@ def test_an_error_in_any_writer_leaves_no_file_and_old_ones_unchanged(tmp_path, 
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_a_failing_rename_takes_back_the_ones_before_it(tmp_path, before):
+def test_a_failing_rename_undoes_the_renames_before_it(tmp_path, before):
     if before:
         (tmp_path / "a.csv").write_text("old")
     (tmp_path / "b.csv").mkdir()
@@ -59,11 +59,11 @@ def test_a_failing_rename_takes_back_the_ones_before_it(tmp_path, before):
     assert not before or (tmp_path / "a.csv").read_text() == "old"
 
 
-def test_files_without_links_are_replaced_and_restored_too(tmp_path, monkeypatch):
-    def refuse(*_):
+def test_files_are_replaced_and_restored_where_the_file_system_has_no_links(tmp_path, monkeypatch):
+    def fail(*_):
         raise PermissionError
 
-    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(os, "link", fail)
     (tmp_path / "a.csv").write_text("old")
     write_files({tmp_path / "a.csv": write("new"), tmp_path / "c.csv": write("new")})
     (tmp_path / "b.csv").mkdir()
@@ -74,7 +74,9 @@ def test_files_without_links_are_replaced_and_restored_too(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.parquet", "a.feather", "a.arrow", "a.sav", "a.dta", "a.xpt"])
-def test_a_full_disk_leaves_nothing_behind(tmp_path, name):
+def test_a_full_disk_leaves_no_file(tmp_path, name, monkeypatch):
+    # A module that is first imported under the limit would leave a truncated .pyc file for later runs.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
     try:
@@ -117,7 +119,7 @@ def test_leftovers_of_dead_processes_for_the_same_target_are_removed(tmp_path):
     foreign = tmp_path / temporary_name(tmp_path / "other.csv").name.replace(f".{own}-", f".{int(dead.stdout)}-")
     for path in (left, alive, foreign):
         path.write_text("half")
-    write_files({tmp_path / "a.csv": write("whole")})
+    write_files({tmp_path / "a.csv": write("complete")})
     assert not left.exists()
     assert alive.exists()
     assert foreign.exists()
@@ -129,7 +131,7 @@ def test_long_names_can_be_written(tmp_path, name):
     assert names(tmp_path) == [name]
 
 
-def test_killed_at_any_moment_the_file_is_absent_or_complete(tmp_path):
+def test_if_the_process_is_killed_the_file_is_absent_or_complete(tmp_path):
     code = (
         "import sys, polars as pl; from shoal.tables import Table, write_table; "
         "t = Table.from_native(pl.DataFrame({'a': range(200_000)})); print('go', flush=True)\n"
@@ -150,7 +152,7 @@ def test_killed_at_any_moment_the_file_is_absent_or_complete(tmp_path):
 
 
 class TestCheckOutput:
-    def test_a_good_place_passes(self, tmp_path):
+    def test_a_writable_output_passes(self, tmp_path):
         check_output(tmp_path / "a.csv", inputs=[tmp_path / "b.csv"])
 
     @pytest.mark.parametrize("link", [None, "symlink_to", "hardlink_to"])
@@ -166,28 +168,28 @@ class TestCheckOutput:
         with pytest.raises(FileProblem, match="the output is the input"):
             check_output(output.name, inputs=[tmp_path / "." / "a.csv"])
 
-    def test_write_table_refuses_the_file_it_came_from(self, tmp_path):
+    def test_write_table_never_replaces_the_file_that_was_read(self, tmp_path):
         (tmp_path / "a.csv").write_text("a\n1\n")
         with pytest.raises(FileProblem, match="the output is the input"):
             write_table(read_table(tmp_path / "a.csv"), tmp_path / "a.csv")
 
-    def test_the_folder_must_be_there_and_be_a_folder(self, tmp_path):
-        with pytest.raises(FileProblem, match=r"the folder .*none does not exist; create it first"):
+    def test_the_directory_must_exist_and_be_a_directory(self, tmp_path):
+        with pytest.raises(FileProblem, match=r"the directory .*none does not exist; create it first"):
             check_output(tmp_path / "none" / "a.csv")
         (tmp_path / "file").write_text("x")
-        for place in (tmp_path / "file" / "a.csv", tmp_path / "file" / "deeper" / "a.csv"):
-            with pytest.raises(FileProblem, match="is not a folder; choose another place"):
-                check_output(place)
+        for path in (tmp_path / "file" / "a.csv", tmp_path / "file" / "deeper" / "a.csv"):
+            with pytest.raises(FileProblem, match="is not a directory; choose another output file"):
+                check_output(path)
         (tmp_path / "sub.csv").mkdir()
-        with pytest.raises(FileProblem, match=r"sub.csv is a folder; name a file in it"):
+        with pytest.raises(FileProblem, match=r"sub.csv is a directory; name a file in it"):
             check_output(tmp_path / "sub.csv")
 
-    def test_the_folder_must_be_writable(self, tmp_path, monkeypatch):
+    def test_the_directory_must_be_writable(self, tmp_path, monkeypatch):
         monkeypatch.setattr(os, "access", lambda path, _mode: Path(path) != tmp_path)
         with pytest.raises(FileProblem, match="is not writable; choose another or change its permissions"):
             check_output(tmp_path / "a.csv")
 
-    def test_a_protected_file_is_not_replaced(self, tmp_path, monkeypatch):
+    def test_a_write_protected_file_is_not_replaced(self, tmp_path, monkeypatch):
         (tmp_path / "a.csv").write_text("x")
         monkeypatch.setattr(os, "access", lambda path, _mode: Path(path) == tmp_path)
         with pytest.raises(FileProblem, match=r"a.csv is write-protected"):
@@ -198,14 +200,14 @@ class TestCheckOutput:
         [
             (
                 "a.xlsx",
-                r'the extension ".xlsx" is not known; there is: .csv, .tsv, .txt \(each also with .gz\), .parquet',
+                r'the extension ".xlsx" is unknown; choose from: .csv, .tsv, .txt \(each also with .gz\), .parquet',
             ),
-            ("a", "the name has no extension; there is: .csv"),
-            ("a.parquet.gz", 'the extension ".parquet.gz" is not known'),
+            ("a", "the name has no extension; choose from: .csv"),
+            ("a.parquet.gz", 'the extension ".parquet.gz" is unknown'),
             ("a.sas7bdat", "can only be read; write .xpt, which SAS opens, or .csv, .parquet, .sav, .dta"),
         ],
     )
-    def test_the_format_must_be_one_that_can_be_written(self, tmp_path, name, text):
+    def test_the_extension_must_name_a_writable_format(self, tmp_path, name, text):
         with pytest.raises(FileProblem, match=text):
             check_output(tmp_path / name)
         with pytest.raises(FileProblem, match=text):

@@ -55,7 +55,7 @@ def source(request, tmp_path):
     return path
 
 
-def facts(path):
+def metadata(path):
     """What the file says beyond its values, read by the library itself."""
     reader = {".dta": "read_dta", ".xpt": "read_xport"}.get(path.suffix, "read_sav")
     options = {} if path.suffix == ".xpt" else {"user_missing": True}
@@ -71,12 +71,12 @@ def test_labels_formats_and_values_survive_the_round_trip(source):
     table = read_table(source)
     target = source.with_stem("out")
     write_table(table, target)
-    (before, said), (after, says) = facts(source), facts(target)
+    (before, said), (after, says) = metadata(source), metadata(target)
     assert after.equals(before)
     assert says == said
 
 
-def test_labels_are_offered(source):
+def test_labels_can_be_read_from_the_table(source):
     table = read_table(source)
     assert table.variable_label("age") == "Age in years"
     assert table.variable_label("score") is None
@@ -91,7 +91,7 @@ def test_labels_are_offered(source):
     assert kept.variable_label("sex") == "Geschlecht"
 
 
-def test_dates_numbers_and_holes_are_typed(source):
+def test_dates_numbers_and_missing_values_have_their_types(source):
     table = read_table(source)
     assert table.column("born").to_list() == FRAME["born"].to_list()
     assert table.column("seen").to_list() == FRAME["seen"].to_list()
@@ -102,19 +102,19 @@ def test_dates_numbers_and_holes_are_typed(source):
     assert table.column("age").dtype == (nw.Float64 if source.suffix == ".xpt" else nw.Int64)
 
 
-def test_codes_of_missing_values_come_back_unless_the_column_was_replaced(tmp_path):
+def test_codes_of_missing_values_are_written_back_unless_the_column_was_replaced(tmp_path):
     pyreadstat.write_sav(FRAME, tmp_path / "a.sav", missing_ranges={"age": [-9], "name": ["Ann"]})
     table = read_table(tmp_path / "a.sav")
     assert table.column("name").to_list()[0] is None
     write_table(table, tmp_path / "b.sav")
-    frame = facts(tmp_path / "b.sav")[0]
+    frame = metadata(tmp_path / "b.sav")[0]
     assert frame["age"].to_list() == [34, -9, 51, 40]
     assert frame["name"][0] == "Ann"
     write_table(table.with_columns({"age": table.column("age")}), tmp_path / "c.sav")
-    assert facts(tmp_path / "c.sav")[0]["age"].to_list() == [34, None, 51, 40]
+    assert metadata(tmp_path / "c.sav")[0]["age"].to_list() == [34, None, 51, 40]
 
 
-def test_letters_of_stata_are_missing_and_come_back(tmp_path):
+def test_missing_letters_of_stata_are_missing_values_and_are_written_back(tmp_path):
     frame = pd.DataFrame({"age": [34, "a", 51, "b"], "x": [1, 2, 3, 4]})
     meanings = {"age": {34: "old", "a": "refused"}}
     pyreadstat.write_dta(
@@ -200,15 +200,15 @@ def test_sas_files_are_read(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["a.sav", "a.zsav", "a.dta", "a.xpt", "a.sas7bdat"])
-def test_broken_files_are_refused(tmp_path, name):
+def test_corrupt_files_raise_an_error(tmp_path, name):
     (tmp_path / name).write_bytes(b"this is not such a file" * 100)
     with pytest.raises(
-        FileProblem, match=r"cannot be read as .*: it is broken, cut off, encrypted or in another encoding"
+        FileProblem, match=r"cannot be read as .*: it is corrupt, truncated, encrypted or in another encoding"
     ):
         read_table(tmp_path / name)
 
 
-def test_tables_without_records_are_refused(tmp_path):
+def test_tables_without_records_raise_an_error(tmp_path):
     pyreadstat.write_sav(FRAME.clear(), tmp_path / "a.sav")
     with pytest.raises(DataError, match="has columns but no records"):
         read_table(tmp_path / "a.sav")
@@ -225,7 +225,7 @@ def test_tables_without_records_are_refused(tmp_path):
         ("a.dta", "a.b"),
     ],
 )
-def test_names_the_program_does_not_allow_are_refused(tmp_path, name, column):
+def test_names_that_the_program_does_not_allow_raise_an_error(tmp_path, name, column):
     with pytest.raises(SchemaError, match=f'does not allow the column name "{column}".*; rename it or write another'):
         write_table(Table.from_native(pl.DataFrame({column: [1]})), tmp_path / name)
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,6 @@
+import copy
 import datetime as dt
+import pickle
 import subprocess
 import sys
 from decimal import Decimal
@@ -11,14 +13,14 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import DataError, SchemaError, UnknownColumn
-from shoal.tables import Table
+from shoal.tables import Dialect, Labels, Table
 
 
 def new(table, name, values):
     return {name: nw.new_series(name, values, backend=table.frame.implementation)}
 
 
-def test_importing_the_room_imports_no_table_library():
+def test_importing_the_package_imports_no_table_library():
     heavy = {"polars", "pyarrow", "pandas", "narwhals", "numba", "scipy", "pyreadstat"}
     code = f"import sys, shoal.tables; print(sorted({heavy} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -26,7 +28,7 @@ def test_importing_the_room_imports_no_table_library():
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_native_gives_back_the_very_table_that_came_in(make):
+def test_native_returns_the_input_object(make):
     data = make({"a": [1, 2], "b": ["x", None]})
     table = Table.from_native(data)
     assert table.native is data
@@ -34,7 +36,7 @@ def test_native_gives_back_the_very_table_that_came_in(make):
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_replacing_a_column_keeps_order_and_leaves_the_input_alone(make):
+def test_replacing_a_column_keeps_the_order_and_does_not_change_the_input(make):
     data = make({"a": [1, 2], "b": ["x", "y"], "c": [0.5, 1.5]})
     table = Table.from_native(data)
     changed = table.with_columns(new(table, "b", ["z", "z"]))
@@ -71,7 +73,7 @@ def test_a_pandas_multi_index_stays():
         (pd.Series(["b", "a", "b"], dtype="category"), ["a", "a", "b"]),
     ],
 )
-def test_new_pandas_values_take_the_storage_of_the_old_ones(old, fresh):
+def test_new_pandas_values_are_stored_in_the_type_of_the_old_ones(old, fresh):
     table = Table.from_native(pd.DataFrame({"a": old}))
     fresh = nw.from_native(pd.Series(fresh), series_only=True)
     changed = table.with_columns({"a": fresh}).native["a"]
@@ -88,7 +90,7 @@ def test_values_outside_the_categories_are_not_lost():
     assert arrow.with_columns(new(arrow, "a", ["x-y", "x-y"])).column("a").to_list() == ["x-y", "x-y"]
 
 
-def test_holes_in_new_values_do_not_go_into_a_type_without_holes():
+def test_missing_new_values_are_not_stored_in_a_type_without_missing_values():
     table = Table.from_native(pd.DataFrame({"a": [1, 2]}))
     fresh = nw.from_native(pd.Series([1, None], dtype="Int64"), series_only=True)
     assert table.with_columns({"a": fresh}).native["a"].isna().tolist() == [False, True]
@@ -100,7 +102,7 @@ def test_new_polars_text_takes_the_old_categories(dtype):
     assert table.with_columns(new(table, "a", ["high", "high"])).native.schema["a"] == dtype
 
 
-def test_untouched_polars_types_come_back():
+def test_types_of_unchanged_polars_columns_are_preserved():
     data = pl.DataFrame(
         {
             "a": [1, 2],
@@ -118,7 +120,7 @@ def test_untouched_polars_types_come_back():
     assert changed.native.schema == data.schema
 
 
-def test_a_pyarrow_dictionary_keeps_its_type_order_and_notes():
+def test_a_pyarrow_dictionary_keeps_its_type_order_and_metadata():
     kind = pa.dictionary(pa.int8(), pa.string(), ordered=True)
     levels = pa.DictionaryArray.from_arrays(pa.array([1, 0, None], pa.int8()), pa.array(["low", "high"]), ordered=True)
     field = pa.field("a", kind, metadata={b"note": b"kept"})
@@ -139,15 +141,30 @@ def test_unknown_columns_are_named_with_a_suggestion():
         table.with_columns(new(table, "incme", [1]))
 
 
-def test_a_new_column_of_another_length_is_refused():
+def test_a_new_column_of_another_length_raises_an_error():
     table = Table.from_native(pl.DataFrame({"a": [1, 2]}))
     with pytest.raises(DataError, match='column "a" has 3 new values for 2 records'):
         table.with_columns(new(table, "a", [1, 2, 3]))
 
 
-def test_its_text_shows_no_values_of_records():
+def test_repr_shows_no_values_of_records():
     table = Table.from_native(pl.DataFrame({"name": ["secret"], "age": [123456]}))
     assert repr(table) == str(table) == "Table(1 records, 2 columns: name, age)"
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda table: pickle.loads(pickle.dumps(table))])
+def test_a_copied_or_pickled_table_has_the_same_content_and_origin(tmp_path, make, duplicate):
+    table = Table(
+        nw.from_native(make({"a": [1, None], "b": ["x", "y"]}), eager_only=True),
+        Dialect(delimiter=";", na_values={"a": "NA"}),
+        tmp_path / "a.csv",
+        Labels(variable={"a": "Age in years"}),
+    )
+    same = duplicate(table)
+    assert same.fingerprint() == table.fingerprint()
+    assert type(same.native) is type(table.native)
+    assert (same.dialect, same.source, same.labels) == (table.dialect, table.source, table.labels)
 
 
 def test_columns_can_be_dropped_but_not_all():
@@ -171,7 +188,7 @@ def test_columns_can_be_dropped_but_not_all():
         (pl.DataFrame(), "the table has no columns"),
     ],
 )
-def test_what_is_not_a_table_is_refused(data, text):
+def test_other_objects_than_tables_raise_an_error(data, text):
     with pytest.raises(DataError, match=text):
         Table.from_native(data)
 
@@ -179,7 +196,7 @@ def test_what_is_not_a_table_is_refused(data, text):
 def test_names_of_pandas_and_pyarrow_columns_must_be_unique_texts():
     with pytest.raises(SchemaError, match='2 columns are named "a"; give each its own name'):
         Table.from_native(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-    with pytest.raises(SchemaError, match="column 2 of the DataFrame is named 7, which is no text; rename"):
+    with pytest.raises(SchemaError, match="column 2 of the DataFrame is named 7, which is not text; rename"):
         Table.from_native(pd.DataFrame([[1, 2]], columns=["a", 7]))
     with pytest.raises(SchemaError, match="column 1 of the DataFrame is named"):
         Table.from_native(pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])))
@@ -204,14 +221,14 @@ class TestFingerprint:
         assert Table.from_native(cut).fingerprint() == Table.from_native(self.data).fingerprint()
 
     def test_pyarrow_chunks_and_dictionaries_do_not_matter(self):
-        whole = pa.table({"a": pa.array(["x", "y", None, "x"]).dictionary_encode()})
-        parts = pa.concat_tables([whole.slice(0, 1), pa.table({"a": pa.array(["y", None, "x"]).dictionary_encode()})])
-        assert Table.from_native(parts).fingerprint() == Table.from_native(whole).fingerprint()
+        single = pa.table({"a": pa.array(["x", "y", None, "x"]).dictionary_encode()})
+        parts = pa.concat_tables([single.slice(0, 1), pa.table({"a": pa.array(["y", None, "x"]).dictionary_encode()})])
+        assert Table.from_native(parts).fingerprint() == Table.from_native(single).fingerprint()
 
-    def test_what_lies_under_a_hole_does_not_matter(self):
-        holes = pa.py_buffer(np.packbits([1, 0, 1], bitorder="little"))
+    def test_memory_under_a_missing_value_does_not_matter(self):
+        validity = pa.py_buffer(np.packbits([1, 0, 1], bitorder="little"))
         one, two = (
-            pa.Array.from_buffers(pa.int64(), 3, [holes, pa.py_buffer(np.array(v))]) for v in ([1, 2, 3], [1, 9, 3])
+            pa.Array.from_buffers(pa.int64(), 3, [validity, pa.py_buffer(np.array(v))]) for v in ([1, 2, 3], [1, 9, 3])
         )
         assert (
             Table.from_native(pa.table({"a": one})).fingerprint()
@@ -235,7 +252,7 @@ class TestFingerprint:
         base = Table.from_native(pl.DataFrame({"a": [1, 2], "b": ["x", "y"]})).fingerprint()
         assert Table.from_native(pl.DataFrame(other)).fingerprint() != base
 
-    def test_it_never_changes_between_versions_of_shoal(self):
+    def test_it_is_the_same_in_all_versions_of_shoal(self):
         table = Table.from_native(pl.DataFrame({"a": [1, None], "b": ["x", "ä"]}))
         assert table.fingerprint() == "cee3fa3b72eba3e9eb8049ce8ce8ed37acbb1c76057131b23f31b0d426acf6b3"
 

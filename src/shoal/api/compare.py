@@ -1,8 +1,8 @@
-"""Methods and levels of protection side by side: what each combination loses, risks and takes.
+"""``compare``: loss, risk and time of several methods and levels of protection.
 
-Two protections are comparable only if both loss and risk are looked at: the picture has loss across and risk up, and
-a combination is *efficient* if no other has both less loss and less risk. A combination that fails, because a method
-cannot work on the data or a target is out of reach, is listed with the reason and does not end the run.
+Two protections are comparable only by loss and risk together: the figure has loss on one axis and risk on the other,
+and a combination is *Pareto-efficient* if no other has both less loss and less risk. A combination that fails, because
+a method cannot work on the data or a target is not achievable, is listed with the reason and does not end the run.
 """
 
 from __future__ import annotations
@@ -16,23 +16,30 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from shoal.api.protect import protect
-from shoal.api.release import Release
+from shoal.api.protect import REQUIREMENT_FIELDS, SCHEMA_FIELDS, check_fields, method_call, run_prepared
 from shoal.core.compiled import when_compiling
+from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import ParameterError, ShoalError
+from shoal.core.text import html_table, text_table
+from shoal.errors import ParameterError, ShoalError, suggestion
 from shoal.evaluate.attribute_disclosure import attribute_disclosure
 from shoal.evaluate.class_risk import class_risk
-from shoal.evaluate.linkage import distance_linkage
+from shoal.evaluate.linkage import record_linkage
 from shoal.evaluate.linkage_search import Matcher
 from shoal.evaluate.paired_columns import pair_columns
+from shoal.flow.encoding import fit_encoding
+from shoal.flow.prepare import MethodData, Prepared, prepare
+from shoal.flow.released import Released
 from shoal.methods.registry import get_method
-from shoal.schema.columns import Role, Schema, names_list
+from shoal.schema.columns import Role, Schema
 from shoal.schema.loading import load
+from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions
+from shoal.schema.requirements import Requirements
 from shoal.tables import Table, check_output, write_files
 from shoal.tables.files import write_text
+from shoal.tables.frames import backend_of, data_frame
 
-SMALL = 20_000
+SMALL_TABLE_RECORDS = 20_000
 DEFAULT_METHODS = ("mdav", "ona-star", "mona")
 DEFAULT_METHODS_LARGE = ("mondrian-v", "mona", "mona-plus")
 _SAMPLE = 2_000
@@ -46,22 +53,22 @@ class Combination:
     ----------
     method, k, l, t
         What was asked for.
-    chosen
-        What ``auto`` chose.
-    loss
+    selected_method
+        The method that ``auto`` selected.
+    information_loss
         Information loss, SSE / SST.
-    k_reached
-        The smallest class of the finished table.
+    k_achieved
+        The smallest equivalence class of the finished table.
     highest_risk, average_risk
-        Prosecutor risk: of the record easiest to pick out, and on average over records.
-    linkage, linkage_low, linkage_high
-        The share of records linked to their person by the nearest distance, with its 95 % interval.
-    attribute
-        What the release adds to guessing a confidential value, for the column where that is most.
+        Prosecutor risk: of the record with the highest risk, and on average over records.
+    record_linkage, record_linkage_low, record_linkage_high
+        The share of records re-identified by nearest-neighbour record linkage, with its 95 % interval.
+    attribute_disclosure
+        By how much the release improves guesses of a confidential value, for the column where that is most.
     seconds
         How long the protection took, without compiling loops.
     efficient
-        Whether no other combination has less loss and less linkage.
+        Whether the combination is Pareto-efficient: no other has less loss and less record linkage.
     reason
         Why it failed; empty if it did not.
     """
@@ -70,15 +77,15 @@ class Combination:
     k: int
     l: float | None = None
     t: float | None = None
-    chosen: str = ""
-    loss: float | None = None
-    k_reached: int | None = None
+    selected_method: str = ""
+    information_loss: float | None = None
+    k_achieved: int | None = None
     highest_risk: float | None = None
     average_risk: float | None = None
-    linkage: float | None = None
-    linkage_low: float | None = None
-    linkage_high: float | None = None
-    attribute: float | None = None
+    record_linkage: float | None = None
+    record_linkage_low: float | None = None
+    record_linkage_high: float | None = None
+    attribute_disclosure: float | None = None
     seconds: float | None = None
     efficient: bool = False
     reason: str = ""
@@ -90,7 +97,7 @@ class Combination:
         return " ".join([self.method, f"k={self.k}", *targets])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """All combinations, in the order in which they were asked for.
 
@@ -99,11 +106,14 @@ class Comparison:
     combinations
         What came of each.
     records
-        How many records the table has.
+        The number of records of the table.
+    backend
+        The library of the table, for :meth:`table`.
     """
 
     combinations: tuple[Combination, ...]
     records: int
+    backend: str = "polars"
 
     def __iter__(self) -> Any:
         return iter(self.combinations)
@@ -115,22 +125,27 @@ class Comparison:
         """Return everything for JSON."""
         return {"records": self.records, "combinations": [asdict(one) for one in self.combinations]}
 
-    def to_frame(self) -> Any:
-        """Return the table as a polars DataFrame."""
-        import polars as pl
+    def table(self) -> Any:
+        """Return one row per combination as a DataFrame of the library that the table came in."""
+        rows = [list(asdict(one).values()) for one in self.combinations]
+        return data_frame(list(asdict(self.combinations[0])), rows, self.backend)
 
-        return pl.DataFrame([asdict(one) for one in self.combinations], infer_schema_length=None)
+    def __repr__(self) -> str:
+        failed = len(self.reasons())
+        text = f"{len(self)} combinations on {self.records:,} records"
+        return f"<Comparison: {text}{f', {failed} failed' if failed else ''}>"
+
+    def _repr_html_(self) -> str:
+        return str(self.svg()) + html_table(HEADINGS, self.rows())
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return the lines of a table for people; the headings are :data:`HEADINGS`."""
+        """Return the rows of a table for people; the headings are :data:`HEADINGS`."""
         return [_row(one) for one in self.combinations]
 
     def __str__(self) -> str:
-        from shoal.core.text import plain_table
-
         return "\n".join(
             [
-                plain_table(HEADINGS, self.rows()),
+                text_table(HEADINGS, self.rows()),
                 *(f"{name} failed: {reason}" for name, reason in self.reasons().items()),
             ]
         )
@@ -148,13 +163,13 @@ class Comparison:
         return lines.getvalue()
 
     def svg(self) -> str:
-        """Return the risk-utility picture as SVG text."""
-        from shoal.report.comparison import comparison_picture
+        """Return the risk-utility figure as SVG text."""
+        from shoal.report.comparison import comparison_figure
 
-        return comparison_picture(self)
+        return comparison_figure(self)
 
     def png(self) -> bytes:
-        """Return the risk-utility picture as PNG; needs ``shoal[png]``."""
+        """Return the risk-utility figure as PNG; needs ``shoal[png]``."""
         from shoal.report.comparison import comparison_png
 
         return comparison_png(self)
@@ -163,10 +178,10 @@ class Comparison:
         """Return table and picture as one self-contained web page."""
         from shoal.report.comparison import comparison_page
 
-        return comparison_page(self)
+        return comparison_page(self, HEADINGS)
 
     def write(self, *paths: str | Path) -> list[Path]:
-        """Write ``.csv``, ``.svg``, ``.png`` or ``.html`` files, all of them or none; the ending says what."""
+        """Write ``.csv``, ``.svg``, ``.png`` or ``.html`` files, all of them or none, by extension."""
         places = [Path(path) for path in paths]
         check_comparison_targets(places)
         texts: dict[str, Callable[[], str | bytes]] = {
@@ -184,25 +199,29 @@ def _write_bytes(place: Path, content: bytes) -> None:
     place.write_bytes(content)
 
 
-HEADINGS = ("method", "k", "loss", "k reached", "highest", "average", "linkage", "attribute", "seconds", "")
+HEADINGS = (
+    "method", "k", "loss", "k achieved", "highest risk", "average risk", "record linkage", "attribute disclosure",
+    "seconds", "",
+)  # fmt: skip
 """The headings of the table for people."""
 
 
 def _row(one: Combination) -> tuple[str, ...]:
     targets = "".join(f" {name}={value:g}" for name, value in (("l", one.l), ("t", one.t)) if value is not None)
-    method = f"{one.method} ({one.chosen})" if one.chosen else one.method
+    method = f"{one.method} ({one.selected_method})" if one.selected_method else one.method
     if one.reason:
         return (method, f"{one.k}{targets}", *[""] * 7, "failed")
-    linkage = f"{_percent(one.linkage)} ({100 * (one.linkage_low or 0):.1f}–{100 * (one.linkage_high or 0):.1f})"
+    low, high = (100 * (bound or 0) for bound in (one.record_linkage_low, one.record_linkage_high))
+    linkage = f"{_percent(one.record_linkage)} ({low:.1f}–{high:.1f})"
     return (
         method,
         f"{one.k}{targets}",
-        _percent(one.loss, 2),
-        str(one.k_reached),
+        _percent(one.information_loss, 2),
+        str(one.k_achieved),
         _percent(one.highest_risk),
         _percent(one.average_risk),
         linkage,
-        _percent(one.attribute) if one.attribute is not None else "",
+        _percent(one.attribute_disclosure) if one.attribute_disclosure is not None else "",
         "" if one.seconds is None else f"{one.seconds:.2f}",
         "efficient" if one.efficient else "",
     )
@@ -213,7 +232,7 @@ def _percent(share: float | None, digits: int = 1) -> str:
 
 
 def check_comparison_targets(places: Sequence[Path], inputs: tuple[Path, ...] = ()) -> None:
-    """Refuse, before any work, places that cannot be written or that say no known kind."""
+    """Raise, before any work, for files that cannot be written or have an unknown extension."""
     from shoal.report.comparison import check_png
 
     for place in places:
@@ -230,80 +249,107 @@ def compare(
     data: Any,
     k: int | Iterable[int] = (3, 5, 10),
     *,
-    methods: Sequence[str] | None = None,
+    methods: Sequence[str | Callable[..., Any]] | None = None,
     l: float | Iterable[float] | None = None,
     t: float | Iterable[float] | None = None,
-    schema: Schema | str | None = None,
+    schema: Schema | str | Path | None = None,
+    decimals: Decimals = "input",
     seed: int = 0,
+    time_limit: float | str | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
-    read_options: Mapping[str, Any] | None = None,
+    read_options: Mapping[str, Any] | ReadOptions | None = None,
     progress: Progress = SILENT,
     **choices: Any,
 ) -> Comparison:
-    """Protect one table by several methods and levels, and put loss, risk and time side by side.
+    """Protect one table by several methods and levels, and compare loss, risk and time.
+
+    The table is read, encoded and prepared once for all combinations.
 
     Parameters
     ----------
     data
-        A pandas, polars or pyarrow table, or the path of a file; it is read once.
+        A pandas, polars or pyarrow table, or the path of a file.
     k
-        One or several sizes.
+        One or several minimum group sizes.
     methods
-        Names from :func:`shoal.all_methods`; if not given mdav, ona-star and mona, or faster ones for more than 20,000
-        records.
+        Names from :func:`shoal.all_methods`, or functions; if not given mdav, ona-star and mona, or faster ones for
+        more than 20,000 records.
     l, t
         One or several targets of l-diversity and t-closeness, tried in every combination.
     schema
-        A schema, or the text of a TOML schema.
+        A schema, the path of a schema file, or TOML text.
+    decimals
+        Decimals of released numbers, as in :func:`shoal.protect`.
     seed
-        For methods that draw random numbers, and for the sample of linked records.
+        Seed of the random numbers, also for the sample of linked records.
+    time_limit
+        Seconds for each combination, for methods that can stop early.
     options
         Options of methods by name: ``{"auto": {"effort": "best"}}``.
     read_options
-        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``missing_marks``.
+        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
     progress
-        Hears how far the work is.
+        Progress callback.
     choices
-        What else :func:`shoal.protect` takes: ``quasi``, ``confidential``, ``missing``, ``recode``, ...
+        What else :func:`shoal.protect` accepts: ``quasi``, ``confidential``, ``missing``, ``recode``, ...
 
     Returns
     -------
     comparison
-        One line per combination; ``print`` shows a table, ``.svg()`` a picture, ``.write("x.html")`` a page.
+        One line per combination; ``print`` shows a table, ``.svg()`` a figure, ``.write("x.html")`` a page.
 
     Examples
     --------
     >>> import shoal
     >>> people = shoal.datasets.patients(60)
-    >>> found = compare(people, k=[3, 5], methods=["mdav"], quasi=["age", "income"], confidential=["diagnosis"])
-    >>> [(one.method, one.k, one.reason) for one in found]
+    >>> result = compare(people, k=[3, 5], methods=["mdav"], quasi=["age", "income"], confidential=["diagnosis"])
+    >>> [(line.method, line.k, line.reason) for line in result]
     [('mdav', 3, ''), ('mdav', 5, '')]
     """
-    roles = {name: choices.pop(name) for name in [*choices] if name in _SCHEMA_CHOICES}
-    changes = {**dict.fromkeys(_SCHEMA_CHOICES), **roles}
-    table, full = load(data, schema, changes, read_options or {}, progress)
+    requirement_fields = [name for name in REQUIREMENT_FIELDS if name not in {"l", "t"}]
+    check_fields(choices, [*SCHEMA_FIELDS, *requirement_fields])
+    reading = ReadOptions.of(read_options)
+    table, full = load(data, schema, {name: choices.get(name) for name in SCHEMA_FIELDS}, reading, progress)
     if methods is None:
-        methods = DEFAULT_METHODS if table.n_rows <= SMALL else DEFAULT_METHODS_LARGE
-    names = names_list(methods)
-    for name in names:
-        get_method(name)  # an unknown name is an error before any work
+        methods = DEFAULT_METHODS if table.n_rows <= SMALL_TABLE_RECORDS else DEFAULT_METHODS_LARGE
+    methods = [methods] if isinstance(methods, str) or callable(methods) else list(methods)
+    calls = _calls(methods, options or {}, seed, time_limit)
+    requested = {name: choices[name] for name in requirement_fields if name in choices}
     grid = [
-        Combination(method, size, diversity, closeness)
-        for method, size, diversity, closeness in product(names, _several(k, "k"), _several(l), _several(t))
+        (call, Combination(call.text, size, diversity, closeness))
+        for call, size, diversity, closeness in product(calls, _several(k, "k"), _several(l), _several(t))
     ]
     if not grid:
         raise ParameterError("there is nothing to compare; name at least one method and one k")
-    found = []
-    for place, one in enumerate(grid, start=1):
-        step = _Named(progress, f"{one.name} ({place} of {len(grid)})")
-        found.append(_tried(one, table, full, seed, dict((options or {}).get(one.method, {})), choices, step))
-    return Comparison(_with_efficient(found), table.n_rows)
+    progress.stage("preparing")
+    prepared = prepare(table, fit_encoding(table, full))
+    arrays = MethodData(prepared)
+    results = []
+    for position, (call, line) in enumerate(grid, start=1):
+        step = _Named(progress, f"{line.name} ({position} of {len(grid)})")
+        task = _Task(prepared, arrays, call, decimals, reading, requested, seed)
+        results.append(task.tried(line, step))
+    return Comparison(_with_efficient(results), table.n_rows, backend_of(table.native))
 
 
-_SCHEMA_CHOICES = (
-    "quasi", "confidential", "identifiers", "kinds", "orders", "weights", "within", "sampling_weight", "missing",
-    "recode", "hierarchies",
-)  # fmt: skip
+def _calls(
+    methods: Sequence[str | Callable[..., Any]], options: Mapping[str, Mapping[str, Any]], seed: int,
+    time_limit: float | str | None,
+) -> list[MethodCall]:  # fmt: skip
+    """Return the methods with their options; an unknown name or option is an error before any work."""
+    calls = [method_call(method, None, seed=seed) for method in methods]
+    names = [call.text for call in calls]
+    for name in options:
+        if name not in names:
+            raise ParameterError(f'options are given for "{name}", which is not compared; {suggestion(name, names)}')
+    return [
+        method_call(call.name, options.get(call.text), seed=seed, time_limit=_limit_for(call, time_limit))
+        for call in calls
+    ]
+
+
+def _limit_for(call: MethodCall, time_limit: float | str | None) -> float | str | None:
+    return time_limit if "time_limit" in get_method(call.name).injected else None
 
 
 def _several(values: Any, name: str = "") -> list[Any]:
@@ -315,90 +361,104 @@ def _several(values: Any, name: str = "") -> list[Any]:
     return several
 
 
-def _tried(
-    one: Combination,
-    table: Table,
-    schema: Schema,
-    seed: int,
-    options: dict[str, Any],
-    choices: Mapping[str, Any],
-    progress: Progress,
-) -> Combination:
-    """Return a combination with its figures, or with the reason why there are none."""
-    targets = {name: value for name, value in (("l", one.l), ("t", one.t)) if value is not None}
-    wanted: dict[str, Any] = {**choices, **targets, "method": one.method, "schema": schema, "seed": seed}
-    compiled: list[str] = []
-    try:
-        with when_compiling(compiled.append):
-            release, seconds = _timed(table, one.k, {**wanted, "options": options, "progress": progress})
-        if compiled:  # the time of compiling is paid once on a machine and says nothing of the method
-            seconds = _timed(table, one.k, {**wanted, "options": options, "progress": progress})[1]
-        progress.stage("measuring")
-        return _measured(replace(one, seconds=seconds), release, seed)
-    except ShoalError as problem:
-        return replace(one, reason=str(problem))
-    except MemoryError:
-        return replace(one, reason="it does not fit into memory")
-    except Exception as fault:  # noqa: BLE001 - one fault must not end the run; its text may quote values
-        return replace(one, reason=f"an error inside Shoal ({type(fault).__name__})")
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """One method on the prepared table, for any requirements."""
+
+    prepared: Prepared
+    arrays: MethodData
+    call: MethodCall
+    decimals: Decimals
+    reading: ReadOptions
+    requested: Mapping[str, Any]
+    seed: int
+
+    def tried(self, line: Combination, progress: Progress) -> Combination:
+        """Return a combination with its figures, or with the reason why there are none."""
+        compiled: list[str] = []
+        try:
+            with when_compiling(compiled.append):
+                released, seconds = self._timed(line, progress)
+            if compiled:  # the time of compiling is spent once on a machine and says nothing about the method
+                seconds = self._timed(line, progress)[1]
+            progress.stage("measuring")
+            return _measured(replace(line, seconds=seconds), released, self.prepared.table, self.seed)
+        except ShoalError as problem:
+            return replace(line, reason=str(problem))
+        except MemoryError:
+            return replace(line, reason="it does not fit into memory")
+        except Exception as fault:  # noqa: BLE001 - one fault must not end the run; its text may quote values
+            return replace(line, reason=f"internal error ({type(fault).__name__})")
+
+    def _timed(self, line: Combination, progress: Progress) -> tuple[Released, float]:
+        started = perf_counter()
+        check_k(line.k, self.prepared.n)
+        requirements = Requirements(k=line.k, **{**self.requested, "l": line.l, "t": line.t})
+        plan = Plan(self.prepared.schema, requirements, self.call, self.decimals, self.reading)
+        released = run_prepared(self.prepared, plan, data=self.arrays, progress=progress)
+        return released, perf_counter() - started
 
 
-def _timed(table: Table, k: int, wanted: Mapping[str, Any]) -> tuple[Release, float]:
-    started = perf_counter()
-    release = protect(table, k, **wanted)
-    return release, perf_counter() - started
-
-
-def _measured(one: Combination, release: Release, seed: int) -> Combination:
-    assert release.original is not None
-    schema, sizes = release.schema, release.classes.sizes
+def _measured(line: Combination, released: Released, original: Table, seed: int) -> Combination:
+    schema, sizes = released.schema, released.classes.sizes
     classes = class_risk(sizes)
-    paired = pair_columns(release.original, release.table, schema.protected, schema)
+    names = [*schema.protected, *schema.named(Role.CONFIDENTIAL)]
+    before, after = original.with_types(names), released.table.with_types(names)
+    paired = pair_columns(before, after, schema.protected, schema)
     matcher = Matcher(paired)
-    linkage = distance_linkage(paired, matcher=matcher, sample=_SAMPLE, seed=seed).success
-    secret = schema.named(Role.CONFIDENTIAL)
+    linkage = record_linkage(paired, matcher=matcher, sample=_SAMPLE, seed=seed).success
+    confidential = schema.named(Role.CONFIDENTIAL)
     attribute = None
-    if secret:
-        columns = pair_columns(release.original, release.table, secret, schema)
-        attribute = max(attack.excess for attack in attribute_disclosure(matcher.labels, columns, repeats=3, seed=seed))
+    if confidential:
+        columns = pair_columns(before, after, confidential, schema)
+        attacks = attribute_disclosure(matcher.labels, columns, repeats=3, seed=seed)
+        attribute = max(attack.baseline_adjusted_success for attack in attacks)
+    runs = released.manifest["method"]["resolved"]
+    selected = ", ".join(dict.fromkeys(run["name"] for run in runs if run["name"] != line.method))
     return replace(
-        one,
-        chosen=str(release.manifest["method"]["facts"].get("chosen", "")),
-        loss=release.loss.information,
-        k_reached=release.k,
+        line,
+        selected_method=selected,
+        information_loss=released.loss.information_loss,
+        k_achieved=released.k,
         highest_risk=classes.prosecutor.highest,
         average_risk=classes.prosecutor.average,
-        linkage=linkage.value,
-        linkage_low=linkage.low,
-        linkage_high=linkage.high,
-        attribute=attribute,
+        record_linkage=linkage.value,
+        record_linkage_low=linkage.low,
+        record_linkage_high=linkage.high,
+        attribute_disclosure=attribute,
     )
 
 
 def _with_efficient(found: list[Combination]) -> tuple[Combination, ...]:
-    """Mark the combinations that no other one beats in both loss and linkage."""
-    points = [(one.loss, one.linkage) for one in found if one.loss is not None and one.linkage is not None]
+    """Mark the combinations that are Pareto-efficient in loss and record linkage."""
+    measured = [
+        (line.information_loss, line.record_linkage)
+        for line in found
+        if line.information_loss is not None and line.record_linkage is not None
+    ]
 
-    def beaten(loss: float, linkage: float) -> bool:
-        return any(other <= loss and risk <= linkage and (other < loss or risk < linkage) for other, risk in points)
+    def dominated(loss: float, linkage: float) -> bool:
+        return any(other <= loss and risk <= linkage and (other < loss or risk < linkage) for other, risk in measured)
 
     return tuple(
-        one if one.loss is None or one.linkage is None else replace(one, efficient=not beaten(one.loss, one.linkage))
-        for one in found
+        line
+        if line.information_loss is None or line.record_linkage is None
+        else replace(line, efficient=not dominated(line.information_loss, line.record_linkage))
+        for line in found
     )
 
 
 class _Named(Progress):
-    """Passes progress on with the name of the combination before the name of the step."""
+    """Forwards progress with the name of the combination before the name of the step."""
 
-    def __init__(self, listener: Progress, name: str) -> None:
-        self._listener, self._name = listener, name
+    def __init__(self, progress: Progress, name: str) -> None:
+        self._progress, self._name = progress, name
 
     def stage(self, name: str, total: int | None = None) -> None:
-        self._listener.stage(f"{self._name}: {name}", total)
+        self._progress.stage(f"{self._name}: {name}", total)
 
     def advance(self, amount: int = 1) -> None:
-        self._listener.advance(amount)
+        self._progress.advance(amount)
 
     def note(self, text: str) -> None:
-        self._listener.note(text)
+        self._progress.note(text)

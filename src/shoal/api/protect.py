@@ -1,31 +1,39 @@
-"""The way of the data on one page: read, prepare, group, recode, verify, measure, release."""
+"""``protect`` and ``group``: the stages of a protection, composed on one page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.api.release import Release
-from shoal.core.grouping import Grouping
+from shoal.core.deadline import seconds_of
+from shoal.core.grouping import Grouping, check_k
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import DataError
-from shoal.flow.group import equal_records_together, for_categories, group_blocks, largest_allowed, with_recode_of_cost
-from shoal.flow.manifest import build_manifest
-from shoal.flow.prepare import Prepared, prepare
-from shoal.flow.recode import hierarchies_of, recode_table
-from shoal.flow.representatives import vector_warnings
-from shoal.flow.satisfy import Limits, read_limits
-from shoal.methods.registry import check_k, get_method
-from shoal.privacy.k_anonymity import Classes, verify_k
-from shoal.recoding.loss import Loss
-from shoal.schema.columns import Role, Schema, names_list
-from shoal.schema.inference import looks_like_identifier
-from shoal.schema.loading import load, load_for_counting
-from shoal.schema.requirements import Requirements
+from shoal.errors import DataError, ParameterError, suggestion
+from shoal.flow.encoding import fit_encoding
+from shoal.flow.group import Blocks, Grouped, find_blocks, group_records
+from shoal.flow.prepare import MethodData, Prepared, prepare
+from shoal.flow.recode import recode_table, resolve_recodes
+from shoal.flow.released import Released, release_table
+from shoal.methods.registry import get_method
+from shoal.methods.running import run
+from shoal.schema.columns import Recode, Schema
+from shoal.schema.loading import load
+from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions
+from shoal.schema.requirements import Diversity, Requirements
+from shoal.tables import Table
+
+SCHEMA_FIELDS = (
+    "quasi", "confidential", "identifiers", "kinds", "orders", "column_weights", "strata", "sampling_weight", "missing",
+    "recode", "hierarchies",
+)  # fmt: skip
+"""Arguments that change the schema."""
+REQUIREMENT_FIELDS = ("max_size", "global_recoding", "l", "l_kind", "c", "p", "alpha", "t", "beta")
+"""Arguments that are requirements beside k."""
 
 
 def protect(
@@ -35,97 +43,105 @@ def protect(
     quasi: Sequence[str] | None = None,
     confidential: Sequence[str] | None = None,
     identifiers: Sequence[str] | None = None,
-    method: str = "auto",
-    schema: Schema | str | None = None,
+    method: str | Callable[..., Any] = "auto",
+    schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
-    weights: Mapping[str, float] | None = None,
-    within: Sequence[str] | None = None,
+    column_weights: Mapping[str, float] | None = None,
+    strata: Sequence[str] | None = None,
     sampling_weight: str | None = None,
     missing: str | None = None,
     recode: str | Mapping[str, str] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
-    globally: bool = False,
-    keep_integers: bool = True,
+    global_recoding: bool = False,
+    decimals: Decimals = "input",
     max_size: int | None = None,
     l: float | None = None,
-    l_kind: str = "distinct",
+    l_kind: Diversity | str = Diversity.DISTINCT,
     c: float | None = None,
     p: int | None = None,
     alpha: float | None = None,
     t: float | None = None,
     beta: float | None = None,
     seed: int = 0,
+    effort: str | None = None,
+    time_limit: float | str | None = None,
     options: Mapping[str, Any] | None = None,
-    read_options: Mapping[str, Any] | None = None,
+    read_options: Mapping[str, Any] | ReadOptions | None = None,
     progress: Progress = SILENT,
 ) -> Release:
-    """Protect a table: groups of at least k records, each with one representative, recounted before it is returned.
+    """Protect a table: group at least k records and replace their quasi-identifiers by one representative.
+
+    The released table is recounted before it is returned; if a requirement is violated, an error is raised instead.
 
     Parameters
     ----------
     data
         A pandas, polars or pyarrow table, or the path of a file.
     k
-        The smallest number of records that look alike in the result.
+        Minimum number of records with identical quasi-identifiers.
     quasi
-        The columns that an outsider may know. They are replaced; all others stay as they are.
+        Quasi-identifiers (key variables). They are replaced; all other columns stay as they are.
     confidential
-        The columns that must not be learned about a person. Released unchanged.
+        Confidential (sensitive) attributes. Released unchanged.
     identifiers
-        The columns that point at one person. Dropped.
+        Direct identifiers. Dropped.
     method
-        A name from :func:`shoal.all_methods`.
+        A name from :func:`shoal.all_methods`, or a function ``f(points, k)`` that returns labels.
     schema
-        A schema, or the text of a TOML schema; the other arguments override it.
+        A schema, the path of a schema file, or TOML text; the other arguments override it.
     kinds
-        ``{"zip": "nominal"}`` for columns whose kind is not what their type suggests.
+        ``{"zip": "nominal"}`` for columns whose kind is not the one that their type suggests.
     orders
         ``{"education": ["low", "high"]}`` makes a column ordinal.
-    weights
-        How much a column counts in comparisons; 1 if not named.
-    within
-        Strata: columns whose values no group crosses. Released unchanged.
+    column_weights
+        How much a column counts when records are compared; 1 if not named.
+    strata
+        Columns whose values no group crosses. Released unchanged.
     sampling_weight
         A column of positive numbers used for representatives and the reported loss.
     missing
-        ``refuse`` (default), ``own-group``, ``impute`` or ``as-value``.
+        Missing values of quasi-identifiers: ``error`` (default), ``by-pattern``, ``impute`` or ``category``.
     recode
         ``mean``, ``median``, ``mode``, ``medoid``, ``range``, ``midrange``, ``min``, ``max``, ``set``, ``hierarchy``,
-        ``suppress`` or ``tables`` (a record of the group, such that frequency tables stay right) for all
+        ``suppress`` or ``frequencies`` (a record of the group, selected such that frequency tables are kept) for all
         quasi-identifiers, or a mapping from names. By default mean, median or mode for numeric, ordinal or nominal
-        columns, what belongs to the ``cost`` that the method is asked to minimise, and ``tables`` where all columns are
-        nominal and ``auto`` chooses, or where the method chooses representatives itself.
+        columns, the representative that belongs to the objective of the method, and ``frequencies`` where all columns
+        are nominal and the method works on categories.
     hierarchies
         ``{"job": "jobs.csv"}``: trees by which columns are generalised; a :class:`shoal.Hierarchy`, a file as ARX
         writes it, nested mappings, or a word for a tree built from the values (``auto``, ``flat``, ``prefixes``,
         ``intervals``, ``order``, ``calendar``).
-    globally
-        Global recoding: records with equal quasi-identifiers stay in one group, so that equal values are always
-        replaced by the same; otherwise they may part (local recoding), which loses less.
-    keep_integers
-        Whether integer columns stay integers (their sum is kept); otherwise they become floats.
+    global_recoding
+        Records with identical quasi-identifiers stay in one group, so that equal values are always replaced by the same
+        value; otherwise they may be separated (local recoding), which loses less.
+    decimals
+        Decimals of released numbers: ``input`` (integer columns stay integers and keep their sum), a number, ``full``.
     max_size
-        Refuse a result with a larger group.
+        Maximum group size.
     l, l_kind, c
-        l-diversity of every confidential column: at least l different values in a group, or with ``l_kind`` ``entropy``
-        or ``recursive`` (with ``c``) so many well represented ones.
+        l-diversity of every confidential attribute: at least l different values in a group, or with ``l_kind``
+        ``entropy`` or ``recursive`` (with ``c``) so many well represented ones.
     p
-        p-sensitivity: at least p different values of every confidential column.
+        p-sensitivity: at least p different values of every confidential attribute.
     alpha
-        No confidential value fills a larger share of a group.
+        Maximum share of one confidential value in a group.
     t
-        t-closeness: the confidential values of a group are distributed nearly as in the table, 0 (exactly) to 1.
+        t-closeness: maximum distance of the confidential values of a group from those of the table, 0 to 1.
     beta
         No confidential value is more than 1 + beta times as frequent in a group as in the table.
     seed
-        For methods that draw random numbers.
+        Seed of the random numbers.
+    effort
+        For method ``auto``: ``fast``, ``balanced`` or ``best``.
+    time_limit
+        Seconds, or a text such as ``60s`` or ``5m``, for methods that can stop early.
     options
         Further options of the method.
     read_options
-        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``missing_marks``.
+        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
     progress
-        Hears how far the work is.
+        Progress callback.
 
     Returns
     -------
@@ -140,78 +156,115 @@ def protect(
     >>> release.data["age"].to_list()
     [31, 31, 61, 61]
     """
-    chosen = get_method(method)
-    changes: dict[str, Any] = {
-        "quasi": quasi, "confidential": confidential, "identifiers": identifiers, "kinds": kinds, "orders": orders,
-        "weights": weights, "within": within, "sampling_weight": sampling_weight, "missing": missing, "recode": recode,
-        "hierarchies": hierarchies,
-    }  # fmt: skip
-    table, full_schema = load(data, schema, changes, read_options or {}, progress)
-    full_schema = with_recode_of_cost(full_schema, chosen, options or {})
-    runner, full_schema, run_options = for_categories(chosen, full_schema, options or {}, seed)
+    given = locals()
+    reading = ReadOptions.of(read_options)
+    requirements = Requirements(k=k, **{name: given[name] for name in REQUIREMENT_FIELDS})
+    call = method_call(method, options, effort=effort, seed=seed, time_limit=time_limit)
+    table, full_schema = load(data, schema, {name: given[name] for name in SCHEMA_FIELDS}, reading, progress)
+    return run_plan(table, Plan(full_schema, requirements, call, decimals, reading), progress=progress)
+
+
+def method_call(
+    method: str | Callable[..., Any], options: Mapping[str, Any] | None, *, effort: str | None = None, seed: int = 0,
+    time_limit: float | str | None = None,
+) -> MethodCall:  # fmt: skip
+    """Return a method with its options, checked before any work."""
+    given = dict(options or {}) | ({} if effort is None else {"effort": effort})
+    limit = None if time_limit is None else seconds_of(time_limit)
+    return MethodCall(method, get_method(method).check_options(given), seed, limit)
+
+
+def run_plan(table: Table, plan: Plan, *, progress: Progress = SILENT) -> Release:
+    """Run a plan on a table: fit, prepare, group, satisfy, recode, recount.
+
+    Parameters
+    ----------
+    table
+        The table.
+    plan
+        Schema, requirements and method.
+    progress
+        Progress callback.
+
+    Returns
+    -------
+    release
+        The protected table with its evidence.
+    """
+    check_k(plan.requirements.k, table.n_rows)
     progress.stage("preparing")
-    prepared = prepare(table, full_schema, k)
-    limits = _limits(prepared, Requirements(l, l_kind, c, p, alpha, t, beta), schema, [*(kinds or ()), *(orders or ())])
-    size = k if limits is None else limits.group_size(k)
-    trees = hierarchies_of(prepared)
-    method_options = dict(options or {}) | ({"seed": seed} if chosen.seeded else {})
-    largest = largest_allowed(chosen, size, max_size)
-    grouping, facts, medoids_of = group_blocks(prepared, size, runner, run_options, largest, progress)
-    facts |= {"chosen": runner.name} if runner is not chosen else {}
-    if limits is not None:
-        grouping = limits.kept(prepared, grouping, k, max_size, facts, progress)
-    if globally:
-        progress.stage("keeping equal records together")
-        grouping = equal_records_together(prepared, grouping, max_size)
-        facts["global_recoding"] = True
-    progress.stage("recoding", len(prepared.codecs))
-    released, loss = recode_table(prepared, grouping, medoids_of, trees, keep_integers=keep_integers, progress=progress)
-    if limits is None and not globally:  # what the method proved holds for the groups it made
-        loss = replace(loss, bound=facts.get("bound"), gap=facts.get("gap"))
-    progress.stage("verifying")
-    classes = verify_k(released, full_schema.protected, k)
-    assessment = None if limits is None else limits.recount(released, full_schema)
-    warnings = _warnings(prepared, loss) + vector_warnings(facts, prepared.table.n_rows)
-    manifest = build_manifest(
-        prepared=prepared, released=released, method=chosen, options=method_options, facts=facts, grouping=grouping,
-        classes=classes, loss=loss, keep_integers=keep_integers, warnings=warnings,
-        limits=None if limits is None or assessment is None else limits.for_manifest(assessment),
-    )  # fmt: skip
-    return Release(
-        released, full_schema, grouping, classes, loss, manifest, warnings, original=prepared.table,
-        limits=limits, assessment=assessment,
-    )  # fmt: skip
+    prepared = prepare(table, fit_encoding(table, plan.schema))
+    return Release(run_prepared(prepared, plan, progress=progress), table)
+
+
+def run_prepared(
+    prepared: Prepared, plan: Plan, *, data: MethodData | None = None, progress: Progress = SILENT
+) -> Released:
+    """Run the stages after preparing; ``data`` shares encoded arrays between plans for one prepared table."""
+    requirements = plan.requirements
+    blocks = find_blocks(prepared, requirements.k)
+    shared = data is not None and not blocks.suppressed
+    arrays = data if data is not None and shared else MethodData(prepared, blocks.suppressed)
+    if requirements.beyond_k or requirements.global_recoding:
+        grouped = _grouped_beyond_k(prepared, plan, arrays, blocks, progress)
+    else:
+        grouped = group_records(prepared, requirements, plan.method, data=arrays, blocks=blocks, progress=progress)
+    if not shared and Recode.MEDOID not in resolve_recodes(prepared, grouped).values():
+        arrays.forget()  # the coordinates are not needed any more, and recoding needs the memory
+    recoded = recode_table(prepared, grouped, decimals=plan.decimals, data=arrays, progress=progress)
+    return release_table(plan, prepared, grouped, recoded, progress=progress)
+
+
+def _grouped_beyond_k(
+    prepared: Prepared, plan: Plan, arrays: MethodData, blocks: Blocks, progress: Progress
+) -> Grouped:
+    """Return groups that satisfy requirements beyond k; raises before any grouping if one is not achievable."""
+    from shoal.flow.satisfy import read_confidential, satisfy_requirements
+
+    requirements = plan.requirements
+    confidential = read_confidential(prepared.table, plan.schema, requirements)
+    size = None
+    if confidential is not None:
+        confidential.check_achievable(requirements, blocks)
+        size = confidential.group_size(requirements)
+    grouped = group_records(
+        prepared, requirements, plan.method, size=size, data=arrays, blocks=blocks, progress=progress
+    )
+    return satisfy_requirements(prepared, grouped, confidential, data=arrays, progress=progress)
 
 
 def group(
     points: ArrayLike,
     k: int,
     *,
-    method: str = "auto",
+    method: str | Callable[..., Any] = "auto",
     standardise: bool = True,
     seed: int = 0,
+    max_size: int | None = None,
+    time_limit: float | str | None = None,
     progress: Progress = SILENT,
-    facts: dict[str, Any] | None = None,
     **options: Any,
 ) -> NDArray[np.int64]:
-    """Group the rows of an array.
+    """Group the rows of an array; :func:`shoal.run_method` returns all that a method reports beside the labels.
 
     Parameters
     ----------
     points
         n x d numbers (or n numbers).
     k
-        The smallest group allowed.
+        Minimum group size.
     method
-        A name from :func:`shoal.all_methods`.
+        A name from :func:`shoal.all_methods`, or a function.
     standardise
         Bring all columns to mean 0 and variance 1 first.
     seed
-        For methods that draw random numbers.
+        Seed of the random numbers.
+    max_size
+        Maximum group size.
+    time_limit
+        Seconds, or a text such as ``60s`` or ``5m``, for methods that can stop early.
     progress
-        Hears how far the work is.
-    facts
-        Receives what the method has to tell beyond the labels.
+        Progress callback.
     options
         Further options of the method.
 
@@ -225,105 +278,26 @@ def group(
     >>> group([[0, 1], [9, 9], [1, 0], [8, 9]], k=2)
     array([0, 1, 0, 1])
     """
-    chosen = get_method(method)
+    info = get_method(method)
     array = np.asarray(points)
-    if chosen.data != "codes":
-        array = _float_matrix(array, chosen.dtype(str(options.get("storage", "float64"))))
-        array = _standardised(array) if standardise else array
-    if chosen.seeded:
-        options["seed"] = seed
-    labels = chosen.run(array, k, progress=progress, facts=facts, **options)
-    return Grouping(labels, k, max_size=largest_allowed(chosen, k, None)).labels.copy()
+    if info.data != "codes":
+        array = _float_matrix(array, info.dtype(str(options.get("storage", "float64"))))
+        if standardise:
+            from shoal.core.scaling import standardise as standardised
+
+            array = standardised(array)
+    limit = None if time_limit is None else seconds_of(time_limit)
+    outcome = run(info, array, k, progress=progress, seed=seed, max_size=max_size, time_limit=limit, **options)
+    guaranteed = None if info.max_size is None else info.max_size(k)
+    largest = min((size for size in (max_size, guaranteed) if size is not None), default=None)
+    return Grouping(outcome.labels, k, max_size=largest).labels.copy()
 
 
-def verify(
-    data: Any,
-    k: int,
-    *,
-    quasi: Sequence[str],
-    confidential: Sequence[str] = (),
-    read_options: Mapping[str, Any] | None = None,
-    progress: Progress = SILENT,
-    **limits: Any,
-) -> Classes:
-    """Recount k and further limits on a table, protected by whomever; raises where one fails.
-
-    A k that fails raises :class:`shoal.errors.GroupTooSmall`, any other limit :class:`shoal.errors.LimitNotReached`.
-
-    Parameters
-    ----------
-    data
-        A pandas, polars or pyarrow table, or the path of a file.
-    k
-        The smallest class allowed.
-    quasi
-        The columns that are counted together; a missing value is a value of its own.
-    confidential
-        The columns that the further limits are about.
-    read_options
-        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``missing_marks``.
-    progress
-        Hears how far the work is.
-    limits
-        ``l`` (with ``l_kind`` and ``c``), ``p``, ``alpha``, ``t``, ``beta`` and ``delta``, as in
-        :class:`shoal.schema.requirements.Requirements`, and everything that :func:`shoal.assess` reads
-        (``kinds``, ``orders``, ``hierarchies``, ``reading``, ``missing``).
-
-    Returns
-    -------
-    classes
-        The sizes of the classes; ``classes.k`` is the k that the table has.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> verify(pl.DataFrame({"age": [31, 31, 61, 61]}), 2, quasi=["age"]).k
-    2
-    """
-    check_k(k, k)
-    names = names_list(quasi)
-    if limits:
-        from shoal.api.checks import verify_limits
-
-        return verify_limits(
-            data, k, quasi=names, confidential=names_list(confidential), read_options=read_options, progress=progress,
-            **limits,
-        )  # fmt: skip
-    table = load_for_counting(data, names, read_options or {}, progress)
-    progress.stage("verifying")
-    return verify_k(table, names, k)
-
-
-def _limits(
-    prepared: Prepared, requirements: Requirements, schema: Schema | str | None, stated: list[str]
-) -> Limits | None:
-    """Return the limits beyond k, or None; refuses those that no grouping could keep."""
-    given = prepared.table.names if schema is not None else stated
-    limits = read_limits(prepared.table, prepared.schema, requirements, given)
-    if limits is not None:
-        limits.check_reachable(prepared.blocks)
-    return limits
-
-
-def _warnings(prepared: Prepared, loss: Loss) -> tuple[str, ...]:
-    """Return what a person should know before handing the table out."""
-    schema, table = prepared.schema, prepared.table
-    found = []
-    for column in schema.columns:
-        if column.role in {Role.OTHER, Role.CONFIDENTIAL} and column.name != schema.sampling_weight:
-            reason = looks_like_identifier(table.column(column.name))
-            if reason:
-                found.append(
-                    f'column "{column.name}" is released unchanged although it may point at single persons ({reason})'
-                )
-    for name, count in prepared.imputed.items():
-        found.append(f'{count} missing values of "{name}" were imputed and then replaced like all others')
-    for name, count in prepared.suppressed.items():
-        found.append(f'{count} values of "{name}" were suppressed because their pattern of missing values was too rare')
-    for name, column_loss in loss.columns.items():
-        if column_loss.information > 0.4:
-            found.append(f'column "{name}" lost {100 * column_loss.information:.0f} % of its information')
-    return tuple(found)
+def check_fields(given: Mapping[str, Any], allowed: Sequence[str]) -> None:
+    """Raise ParameterError for an argument that does not exist."""
+    for name in given:
+        if name not in allowed:
+            raise ParameterError(f'there is no argument "{name}"; {suggestion(name, allowed)}')
 
 
 def _float_matrix(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
@@ -331,19 +305,3 @@ def _float_matrix(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
         raise DataError(f"points must be numbers, not {array.dtype}; encode categories first or use shoal.protect")
     matrix = np.array(array, dtype=dtype, order="C", ndmin=1)
     return matrix[:, None] if matrix.ndim == 1 else matrix
-
-
-def _standardised(points: NDArray[Any]) -> NDArray[Any]:
-    """Bring columns to mean 0 and population variance 1 where they lie, one by one; constant ones become 0."""
-    if not points.size or not np.isfinite(points).all():
-        return points  # the method says what is wrong
-    for j in range(points.shape[1]):
-        column = points[:, j].astype(np.float64)
-        column -= column.min() / 2 + column.max() / 2
-        spread = np.abs(column).max()
-        if spread > 0:
-            column /= spread
-            column -= column.mean()
-            column /= np.sqrt((column**2).mean())
-        points[:, j] = column
-    return points

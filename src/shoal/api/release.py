@@ -1,53 +1,43 @@
-"""What comes out of a protection: the table, its groups, the evidence, and the files."""
+"""The result of a protection: the table, its groups, the evidence, and the files."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.core.grouping import Grouping
+from shoal.core.text import html_table, text_table
 from shoal.errors import ParameterError
-from shoal.privacy.k_anonymity import Classes, verify_k
+from shoal.flow.released import Released, Remark, recount_table
+from shoal.methods.contract import Outcome
+from shoal.privacy.k_anonymity import Classes
 from shoal.recoding.loss import Loss
 from shoal.schema.columns import Role, Schema
-from shoal.tables import Table, check_output, write_files
-from shoal.tables.files import write_plainly, write_text
+from shoal.schema.plan import Plan
+from shoal.tables import Table, write_files
+from shoal.tables.atomic import check_report, check_targets
+from shoal.tables.files import write_directly, write_text
 
 if TYPE_CHECKING:
     from shoal.evaluate.risk import Risk
     from shoal.evaluate.utility import Utility
-    from shoal.flow.satisfy import Limits
     from shoal.privacy.assessment import Assessment
 
 
-@dataclass(frozen=True)
 class Release:
     """A protected table with the evidence for it.
 
     Parameters
     ----------
-    table
-        The protected table.
-    schema
-        What each column was.
-    grouping
-        Which record is in which group; internal evidence, not part of what is handed out.
-    classes
-        The recount on the finished table.
-    loss
-        What was lost.
-    manifest
-        What was done, as a dictionary that holds no values of records.
-    warnings
-        What a person should know before handing the table out.
+    released
+        The last stage of a protection.
     original
-        What was protected, for measuring risk and utility; internal, and left out when a release is pickled.
-    limits, assessment
-        The limits beyond k that were asked for, and the recount of all privacy models on the finished table.
+        The table that was protected, to measure risk and utility. It is confidential: this private handle is the only
+        way to it, and pickle, copy and repr drop it.
 
     Examples
     --------
@@ -56,49 +46,56 @@ class Release:
     >>> release = shoal.protect(people, k=2, quasi=["age"], identifiers=["name"])
     >>> release.data.to_dict(as_series=False)
     {'age': [31, 31, 61, 61]}
-    >>> release.k, round(release.loss.information, 4)
-    (2, 0.0044)
+    >>> release
+    <Release: 4 records in 2 groups of 2, k=2; information loss 0.44 %; optimal-1d@1>
     """
 
-    table: Table
-    schema: Schema
-    grouping: Grouping
-    classes: Classes
-    loss: Loss
-    manifest: dict[str, Any]
-    warnings: tuple[str, ...]
-    original: Table | None = field(default=None, repr=False, compare=False)
-    limits: Limits | None = field(default=None, repr=False, compare=False)
-    assessment: Assessment | None = field(default=None, repr=False, compare=False)
+    def __init__(self, released: Released, original: Table | None = None) -> None:
+        self.released = released
+        self._original = original
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "original": None, "limits": None}
+        return {"released": self.released, "_original": None}
 
-    @cached_property
-    def risk(self) -> Risk:
-        """The risk that is left, measured when first asked for; see :func:`shoal.risk`."""
-        from shoal.evaluate.risk import risk
+    def __repr__(self) -> str:
+        return f"<Release: {self.grouping.summary()}; {self._loss_text()}; {self._method_text()}>"
 
-        return risk(
-            self._original(), self.table, quasi=self.schema.protected,
-            confidential=self.schema.named(Role.CONFIDENTIAL), schema=self.schema,
-        )  # fmt: skip
+    def __str__(self) -> str:
+        header, rows = ("quasi-identifier", "replaced by", "loss"), self._rows()
+        return f"{self!r}\n{text_table(header, rows)}"
 
-    @cached_property
-    def utility(self) -> Utility:
-        """How useful the quasi-identifiers and confidential columns still are; see :func:`shoal.utility`."""
-        from shoal.evaluate.utility import utility
+    def _repr_html_(self) -> str:
+        remarks = "".join(f"<li>{escape(str(remark))}</li>" for remark in self.remarks)
+        table = html_table(("quasi-identifier", "replaced by", "loss"), self._rows())
+        return f"<p>{escape(repr(self)[1:-1])}</p>{table}<ul>{remarks}</ul>"
 
-        names = [*self.schema.protected, *self.schema.named(Role.CONFIDENTIAL)]
-        return utility(self._original(), self.table, columns=names, schema=self.schema)
+    def _rows(self) -> list[tuple[str, str, str]]:
+        entries = {entry["name"]: entry for entry in self.manifest["schema"]["columns"]}
+        return [
+            (name, str(entries[name]["recode"]), f"{100 * column.information_loss:.2f} %")
+            for name, column in self.loss.columns.items()
+        ]
 
-    def _original(self) -> Table:
-        if self.original is None:
-            raise ParameterError(
-                "this release no longer knows its original; measure it with shoal.risk(original, release.data, ...) "
-                "or shoal.utility(original, release.data)"
-            )
-        return self.original
+    def _loss_text(self) -> str:
+        return f"information loss {100 * self.loss.information_loss:.2f} %"
+
+    def _method_text(self) -> str:
+        return ", ".join(entry["algorithm"] for entry in self.manifest["method"]["resolved"])
+
+    @property
+    def plan(self) -> Plan:
+        """What was done: schema, requirements, method."""
+        return self.released.plan
+
+    @property
+    def schema(self) -> Schema:
+        """Roles, kinds and treatment of the columns."""
+        return self.plan.schema
+
+    @property
+    def table(self) -> Table:
+        """The protected table, as Shoal holds it."""
+        return self.released.table
 
     @property
     def data(self) -> Any:
@@ -106,9 +103,70 @@ class Release:
         return self.table.native
 
     @property
+    def grouping(self) -> Grouping:
+        """The group of each record; internal evidence, not part of what is released."""
+        return self.released.grouping
+
+    @property
+    def classes(self) -> Classes:
+        """The equivalence classes, counted on the finished table."""
+        return self.released.recount.classes
+
+    @property
+    def assessment(self) -> Assessment | None:
+        """All privacy models on the finished table, where requirements beyond k were requested."""
+        return self.released.recount.assessment
+
+    @property
+    def loss(self) -> Loss:
+        """What was lost."""
+        return self.released.loss
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the grouping method returned."""
+        return self.released.outcome
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What was done, as a dictionary that holds no values of records."""
+        return self.released.manifest
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What a person should know before the table is released."""
+        return self.released.remarks
+
+    @property
     def k(self) -> int:
-        """The size of the smallest class of the finished table."""
+        """The size of the smallest equivalence class of the finished table."""
         return self.classes.k
+
+    @cached_property
+    def risk(self) -> Risk:
+        """The residual risk, measured when first needed; see :func:`shoal.risk`."""
+        from shoal.evaluate.risk import risk
+
+        names = [*self.schema.protected, *self.schema.named(Role.CONFIDENTIAL)]
+        return risk(
+            self._needed_original().with_types(names), self.table.with_types(names), quasi=self.schema.protected,
+            confidential=self.schema.named(Role.CONFIDENTIAL), schema=self.schema,
+        )  # fmt: skip
+
+    @cached_property
+    def utility(self) -> Utility:
+        """How useful quasi-identifiers and confidential attributes still are; see :func:`shoal.utility`."""
+        from shoal.evaluate.utility import utility
+
+        names = [*self.schema.protected, *self.schema.named(Role.CONFIDENTIAL)]
+        original, released = self._needed_original().with_types(names), self.table.with_types(names)
+        return utility(original, released, columns=names, schema=self.schema)
+
+    def loss_table(self) -> Any:
+        """Return the loss of each quasi-identifier as a DataFrame of the library that the original came in."""
+        from shoal.tables.frames import backend_of, data_frame
+
+        return data_frame(*self.loss.rows(), backend_of(self.data))
 
     def manifest_json(self) -> str:
         """Return the manifest as JSON text; the same protection gives the same bytes."""
@@ -122,18 +180,18 @@ class Release:
         report: str | Path | None = None,
         public_report: str | Path | None = None,
     ) -> list[Path]:
-        """Write table, manifest and, if asked for, reports; all of them or none.
+        """Write table, manifest and, if requested, reports; all of them or none.
 
         Parameters
         ----------
         path
-            Where the table goes; its ending says the format.
+            The output file; its extension sets the format.
         manifest
-            Where the manifest goes; by default beside the table, ``safe.csv`` with ``safe.manifest.json``.
+            The file of the manifest; by default beside the table, ``safe.csv`` with ``safe.manifest.json``.
         report
-            Where the report for the data holder goes; none by default.
+            The file of the report for the data holder; none by default.
         public_report
-            Where the report for publication goes, without figures of the original; none by default.
+            The file of the report for publication, without figures of the original; none by default.
 
         Returns
         -------
@@ -144,25 +202,25 @@ class Release:
         manifest = check_targets(path, manifest, report, public_report=public_report)
         writers: dict[Path, Callable[[Path], None]] = {manifest: self._write_manifest}
         if report is not None:
-            writers[Path(report)] = self._write_report
+            writers[Path(report)] = self._report_writer(self._original, public=False)
         if public_report is not None:
-            writers[Path(public_report)] = self._write_public_report
-        writers[path] = lambda place: write_plainly(self.table, place, target=path)  # the table appears last
-        verify_k(self.table, self.schema.protected, int(self.manifest["k"]["asked"]))
-        if self.limits is not None:
-            self.limits.recount(self.table, self.schema)
+            writers[Path(public_report)] = self._report_writer(None, public=True)
+        writers[path] = lambda target: write_directly(self.table, target, target=path)  # the table appears last
+        recount_table(self.table, self.schema, self.plan.requirements)
         write_files(writers)
-        return [path, *(place for place in writers if place != path)]
+        return [path, *(target for target in writers if target != path)]
 
-    def report(self, path: str | Path, *, public: bool = False) -> Path:
+    def report(self, path: str | Path, *, public: bool = False, original: Any = None) -> Path:
         """Write the report as one HTML file that opens offline.
 
         Parameters
         ----------
         path
-            Where it goes: a ``.html`` file.
+            A ``.html`` file.
         public
-            The variant for publication: no figures of the original other than what was lost, no attacks, no signature.
+            The variant for publication: no figures of the original other than the loss, no attacks, no signature.
+        original
+            The original table, for a release that was loaded or copied and has no handle to it.
 
         Returns
         -------
@@ -171,58 +229,25 @@ class Release:
         """
         path = Path(path)
         check_report(path)
-        write_files({path: self._write_public_report if public else self._write_report})
+        given = self._original if original is None else Table.from_native(original)
+        write_files({path: self._report_writer(None if public else given, public=public)})
         return path
+
+    def _needed_original(self) -> Table:
+        if self._original is None:
+            raise ParameterError(
+                "this release has no handle to its original; measure it with shoal.risk(original, release.data, ...) "
+                "or shoal.utility(original, release.data)"
+            )
+        return self._original
 
     def _write_manifest(self, path: Path) -> None:
         write_text(path, self.manifest_json())
 
-    def _write_report(self, path: Path) -> None:
-        from shoal.report.page import render_report
+    def _report_writer(self, original: Table | None, *, public: bool) -> Callable[[Path], None]:
+        def write(path: Path) -> None:
+            from shoal.report.page import render_report
 
-        write_text(path, render_report(self))
+            write_text(path, render_report(self.released, original, public=public))
 
-    def _write_public_report(self, path: Path) -> None:
-        from shoal.report.page import render_report
-
-        write_text(path, render_report(self, public=True))
-
-
-def default_manifest_path(path: Path) -> Path:
-    """Return ``safe.manifest.json`` for ``safe.csv`` or ``safe.csv.gz``.
-
-    Examples
-    --------
-    >>> default_manifest_path(Path("out/safe.csv.gz")).name
-    'safe.manifest.json'
-    """
-    name = path.name.removesuffix(".gz")
-    return path.with_name(f"{Path(name).stem}.manifest.json")
-
-
-def check_targets(
-    path: Path,
-    manifest: str | Path | None,
-    report: str | Path | None,
-    *,
-    public_report: str | Path | None = None,
-    inputs: tuple[Path, ...] = (),
-) -> Path:
-    """Refuse, before any work, places that cannot be written or that are one and the same; returns the manifest's."""
-    check_output(path, inputs=inputs)
-    manifest = Path(manifest) if manifest is not None else default_manifest_path(path)
-    check_output(manifest, inputs=inputs, table=False)
-    for page in (report, public_report):
-        if page is not None:
-            check_report(Path(page), inputs)
-    places = [Path(place).resolve() for place in (path, manifest, report, public_report) if place is not None]
-    if len(set(places)) < len(places):
-        raise ParameterError("table, manifest and reports need different files")
-    return manifest
-
-
-def check_report(path: Path, inputs: tuple[Path, ...] = ()) -> None:
-    """Refuse a place for the report that cannot be written or does not look like a web page."""
-    if path.suffix.lower() not in {".html", ".htm"}:
-        raise ParameterError(f"the report is a web page; call it {path.stem or 'report'}.html instead of {path.name}")
-    check_output(path, inputs=inputs, table=False)
+        return write

@@ -1,14 +1,18 @@
-"""The commands put together."""
+"""The command-line application: all commands."""
 
 from __future__ import annotations
+
+import os
+import sys
 
 import typer
 
 from shoal.cli import assess, compare, demo, dp, evaluate, methods, protect, schema, verify
+from shoal.errors import GroupTooSmall, RequirementNotMet, ShoalError
 
 app = typer.Typer(
     name="shoal",
-    help="Make tables about people safe to hand out: groups of at least k records that look alike, with evidence.",
+    help="Reduce the disclosure risk of microdata by k-anonymous microaggregation, with measured evidence.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -30,9 +34,39 @@ app.command("demo")(demo.demo_command)
 def shoal(
     version: bool = typer.Option(False, "--version", help="Print the version and stop."),
 ) -> None:
-    """Make tables about people safe to hand out: groups of at least k records that look alike, with evidence."""
+    """Reduce the disclosure risk of microdata by k-anonymous microaggregation, with measured evidence."""
     if version:
         from shoal import __version__
 
         typer.echo(f"shoal {__version__}")
         raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; a user's mistake becomes one sentence and exit code 2."""
+    try:
+        app()
+    except (GroupTooSmall, RequirementNotMet) as problem:
+        _say(problem)
+        sys.exit(1)
+    except ShoalError as problem:
+        _say(problem)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("shoal: stopped; nothing was written\n")
+        sys.exit(130)
+    except MemoryError:
+        sys.stderr.write("shoal: the table does not fit into memory; nothing was written\n")
+        sys.exit(2)
+    except Exception as fault:
+        if os.environ.get("SHOAL_DEBUG"):
+            raise
+        sys.stderr.write(  # the text of a foreign error may quote values of records: it is not shown
+            f"shoal: internal error ({type(fault).__name__}); no file was written. Report it with the output of the "
+            "same command under SHOAL_DEBUG=1, after removing confidential values\n"
+        )
+        sys.exit(3)
+
+
+def _say(problem: ShoalError) -> None:
+    sys.stderr.write(f"shoal: {problem}\n")

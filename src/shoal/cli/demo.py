@@ -1,4 +1,4 @@
-"""``shoal demo``: a generated patient table, protected before your eyes."""
+"""``shoal demo``: a generated patient table, protected, with a report."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import flags as shared
+from shoal.cli import flags
 
 _SHOWN = 5
 
 
+@flags.command("output")
 def demo_command(
-    folder: Annotated[Path, typer.Option(help="Where the files go; made if it is not there.")] = Path("shoal-demo"),
-    rows: Annotated[int, typer.Option(min=10, help="How many patients to generate.")] = 1000,
-    k: Annotated[int, typer.Option("-k", help="The smallest number of records that may look alike.")] = 5,
+    given: flags.Given,
+    folder: Annotated[Path, typer.Option(help="Directory of the files; created if needed.")] = Path("shoal-demo"),
+    rows: Annotated[int, typer.Option(min=10, help="Number of patients to generate.")] = 1000,
+    k: flags.K = 5,
     missing: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of missing incomes and educations.")] = 0.0,
-    method: Annotated[str, typer.Option(help="How records are grouped; see shoal methods.")] = "auto",
-    seed: Annotated[int, typer.Option(help="Another seed, another table.")] = 0,
-    threads: shared.Threads = None,
-    quiet: shared.Quiet = False,
+    method: Annotated[str, typer.Option(help="Grouping method; see shoal methods.")] = "auto",
+    seed: Annotated[int, typer.Option(help="Random seed for the generated data.")] = 0,
 ) -> None:
     """Generate a patient table, protect it, show rows before and after, and write table, manifest and report."""
-    shared.use_threads(threads)
     from shoal.api.protect import protect
     from shoal.cli.terminal import console, draw_release, draw_rows, drawn_progress
     from shoal.datasets import EDUCATION_ORDER, patients
@@ -34,12 +33,12 @@ def demo_command(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise FileProblem(
-            f'folder "{folder}" cannot be made: {problem.strerror}; choose another with --folder'
+            f'directory "{folder}" cannot be created: {problem.strerror}; choose another with --folder'
         ) from None
     people = folder / "patients.csv"
     original = patients(rows, missing=missing, seed=seed)
     write_table(Table.from_native(original), people)
-    with drawn_progress(quiet=quiet) as progress:
+    with drawn_progress(quiet=given.silent) as progress:
         release = protect(
             people,
             k,
@@ -47,14 +46,16 @@ def demo_command(
             confidential=["diagnosis"],
             identifiers=["name"],
             orders={"education": EDUCATION_ORDER},
-            missing="own-group" if missing else None,
+            missing="by-pattern" if missing else None,
             method=method,
             seed=seed,
             progress=progress,
         )
         progress.stage("writing")
         paths = release.write(folder / "safe.csv", report=folder / "report.html")
-    if quiet:
+    if given.json:
+        typer.echo(release.manifest_json(), nl=False)
+    if given.silent:
         return
     head = original.head(_SHOWN)
     draw_rows(f"{people}: the first {_SHOWN} of {rows:,} generated patients", head.columns, head.rows(), one_line=True)

@@ -1,4 +1,4 @@
-"""``shoal dp``: a table in, a table under differential privacy and its account out."""
+"""``shoal dp``: a table released under differential privacy, with the accounting of epsilon."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli import flags as shared
+from shoal.cli import flags
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
     from shoal.dp.private_release import PrivateRelease
 
 
+@flags.command("reading", "output")
 def dp_command(
-    file: Annotated[Path, typer.Argument(help="The table: CSV (also .gz), Parquet, Arrow, SPSS, Stata or SAS.")],
-    epsilon: Annotated[float, typer.Option(help="The whole privacy budget; smaller is safer.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where the new table goes; the ending says the format.")
-    ],
+    given: flags.Given,
+    file: flags.File,
+    epsilon: Annotated[float, typer.Option(help="Total privacy loss epsilon; smaller is safer.")],
+    output: flags.Output,
     mechanism: Annotated[
         str,
         typer.Option(
@@ -51,63 +51,53 @@ def dp_command(
     alpha: Annotated[float | None, typer.Option(help="For intervals and small-db: the accuracy aimed at.")] = None,
     beta: Annotated[float | None, typer.Option(help="For the safe mechanisms: the share of records sampled.")] = None,
     records: Annotated[int | None, typer.Option(help="For intervals: how many records to draw.")] = None,
-    kind: Annotated[
-        str | None, typer.Option("--kind", help="What is released: synthetic or microaggregated records.")
-    ] = None,
+    output_type: Annotated[str | None, typer.Option(help="Released records: synthetic or microaggregated.")] = None,
     neighbours: Annotated[str | None, typer.Option(help="For histogram: add-remove (default) or replace.")] = None,
-    spread: Annotated[
+    split_criterion: Annotated[
         str | None, typer.Option(help="For mondrian and epsilon-safe: side (default), deviation or mad.")
     ] = None,
     structure: Annotated[
         float | None, typer.Option(help="For epsilon-safe: the share of epsilon that pays for the boxes.")
     ] = None,
     order: Annotated[str | None, typer.Option(help="For insensitive: z-curve (default), sum or lexicographic.")] = None,
-    manifest: shared.ManifestFile = None,
-    delimiter: shared.Delimiter = None,
-    encoding: shared.Encoding = None,
-    decimal: shared.Decimal = None,
-    na: shared.Na = None,
-    threads: shared.Threads = None,
-    as_json: shared.Json = False,
-    quiet: shared.Quiet = False,
+    manifest: flags.ManifestFile = None,
 ) -> None:
-    """Release a table under differential privacy: new records, a promise, and an account of the budget.
+    """Release a table under differential privacy: new records, a guarantee, and the accounting of epsilon.
 
     Example: shoal dp people.csv --epsilon 1 -k 20 --bounds age=0..120,income=0..200000 -o private.csv
     """
-    shared.use_threads(threads)
-    from shoal.api.release import check_targets
     from shoal.cli.terminal import drawn_progress
     from shoal.dp.private_release import release
+    from shoal.tables.atomic import check_targets
 
     manifest = check_targets(output, manifest, None, inputs=(file,))
     options: dict[str, Any] = {
-        "k": k, "delta": delta, "cells": cells, "alpha": alpha, "beta": beta, "records": records, "output": kind,
-        "neighbours": neighbours, "spread": spread, "structure": structure, "order": order,
+        "k": k, "delta": delta, "cells": cells, "alpha": alpha, "beta": beta, "records": records, "output": output_type,
+        "neighbours": neighbours, "split_criterion": split_criterion, "structure": structure, "order": order,
     }  # fmt: skip
-    with drawn_progress(quiet=quiet or as_json) as progress:
+    with drawn_progress(quiet=given.silent) as progress:
         made = release(
             file,
             epsilon=epsilon,
             mechanism=mechanism,
-            columns=shared.split_names(columns),
+            columns=flags.split_names(columns),
             bounds=_bounds(bounds),
-            categories={name: text.split("|") for name, text in shared.split_pairs(categories, "--categories").items()},
-            read_options=shared.read_options(delimiter, encoding, decimal, na),
+            categories={name: text.split("|") for name, text in flags.split_pairs(categories, "--categories").items()},
+            read_options=given.read_options(),
             progress=progress,
             **{name: value for name, value in options.items() if value is not None},
         )
         progress.stage("writing")
         paths = made.write(output, manifest=manifest)
-    if as_json:
+    if given.json:
         typer.echo(made.manifest_json(), nl=False)
-    elif not quiet:
+    elif not given.quiet:
         _draw(made, paths)
 
 
 def _bounds(texts: list[str] | None) -> dict[str, tuple[str, str]]:
     found = {}
-    for name, text in shared.split_pairs(texts, "--bounds").items():
+    for name, text in flags.split_pairs(texts, "--bounds").items():
         low, sign, high = text.partition("..")
         if not sign or not low or not high:
             raise ParameterError(f"--bounds {name}={text}: write it as {name}=LOW..HIGH, for example age=0..120")
@@ -116,7 +106,7 @@ def _bounds(texts: list[str] | None) -> dict[str, tuple[str, str]]:
 
 
 def _draw(made: PrivateRelease, paths: list[Path]) -> None:
-    """Print the promise and the account."""
+    """Print the guarantee and the accounting."""
     from rich.markup import escape
 
     from shoal.cli.terminal import console, draw_rows
@@ -126,11 +116,11 @@ def _draw(made: PrivateRelease, paths: list[Path]) -> None:
     out.print(escape(f"mechanism {name}: {made.table.n_rows:,} records released"))
     out.print(escape(made.guarantee.sentence))
     rows = [
-        (line.what, f"{line.epsilon:.4g}", line.times, line.parts, f"{float(line.total_epsilon):.4g}")
+        (line.query, f"{line.epsilon:.4g}", line.times, line.parts, f"{float(line.total_epsilon):.4g}")
         for line in made.accountant.spends
     ]
     total = ("sum", "", "", "", f"{made.accountant.spent_epsilon:.4g} of {made.accountant.epsilon:g}")
-    draw_rows("\nwhat the budget was spent on", ["what", "epsilon", "times", "parts", "cost"], [*rows, total])
+    draw_rows("\nprivacy accounting", ["query", "epsilon", "times", "parts", "total"], [*rows, total])
     for text in made.warnings:
         out.print(f"\n[yellow]warning:[/yellow] {escape(text)}")
     out.print("\nwritten: " + ", ".join(escape(str(path)) for path in paths), soft_wrap=True)

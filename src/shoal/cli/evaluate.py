@@ -1,4 +1,4 @@
-"""``shoal evaluate``: how safe and how useful a release is, against its original."""
+"""``shoal evaluate``: re-identification risk and data utility of a release, against its original."""
 
 from __future__ import annotations
 
@@ -8,55 +8,41 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import flags as shared
-from shoal.errors import ParameterError
+from shoal.cli import flags
 
 
+@flags.command("roles", "reading", "output")
 def evaluate_command(
+    given: flags.Given,
     original: Annotated[Path, typer.Argument(help="The table before protection.")],
-    released: Annotated[Path, typer.Argument(help="The table after protection, by whatever software; same order.")],
-    quasi: shared.Quasi = None,
-    confidential: shared.Confidential = None,
+    released: Annotated[Path, typer.Argument(help="The table after protection, by any software; same order.")],
     control: Annotated[
-        Path | None, typer.Option(help="A table of people who are not in the release, as a baseline.")
+        Path | None, typer.Option(help="Table of persons who are not in the release; used as a baseline.")
     ] = None,
-    population: Annotated[Path | None, typer.Option(help="A table of the population, for the journalist.")] = None,
-    target: Annotated[str | None, typer.Option(metavar="NAME", help="The column that models explain.")] = None,
-    seed: Annotated[int, typer.Option(help="Draws samples and shuffles controls.")] = 0,
-    delimiter: shared.Delimiter = None,
-    encoding: shared.Encoding = None,
-    decimal: shared.Decimal = None,
-    na: shared.Na = None,
-    threads: shared.Threads = None,
-    as_json: shared.Json = False,
-    quiet: shared.Quiet = False,
+    population: Annotated[
+        Path | None, typer.Option(help="Population table; used for journalist and marketer risk.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Target variable of the regression and prediction measures.")
+    ] = None,
+    seed: flags.Seed = 0,
 ) -> None:
-    """Measure risk and utility of a release, made by whatever software, against its original.
+    """Measure risk and utility of a release, made by any software, against its original.
 
     Example: shoal evaluate people.csv safe.csv --quasi age,income,region --confidential diagnosis
     """
-    shared.use_threads(threads)
+    from shoal.api.evaluation import evaluate
     from shoal.cli.terminal import console, draw_rows, drawn_progress
-    from shoal.evaluate.risk import risk
-    from shoal.evaluate.utility import utility
 
-    names, secrets = shared.split_names(quasi), shared.split_names(confidential) or []
-    if not names:
-        raise ParameterError("name the columns that an outsider may know, for example --quasi age,region")
-    options = shared.read_options(delimiter, encoding, decimal, na)
-    with drawn_progress(quiet=quiet or as_json) as progress:
-        risks = risk(
-            original, released, quasi=names, confidential=secrets, control=control, population=population, seed=seed,
-            read_options=options, progress=progress,
+    with drawn_progress(quiet=given.silent) as progress:
+        risks, uses = evaluate(
+            original, released, schema=given.schema, **given.columns(), control=control, population=population,
+            target=target, seed=seed, read_options=given.read_options(), progress=progress,
         )  # fmt: skip
-        uses = utility(
-            original, released, columns=[*names, *secrets], target=target, seed=seed, read_options=options,
-            progress=progress,
-        )  # fmt: skip
-    if as_json:
+    if given.json:
         typer.echo(json.dumps({"risk": risks.to_dict(), "utility": uses.to_dict()}, indent=2, ensure_ascii=False))
         return
-    if quiet:
+    if given.quiet:
         return
     draw_rows("risk", ["measure", "figure", "baseline", "meaning"], risks.rows())
     draw_rows("\nutility", ["measure", "figure", "meaning"], uses.rows())

@@ -1,10 +1,16 @@
-"""Options that several commands share, and how their texts are read."""
+"""Options that several commands share, declared once and grouped; and how their texts are read.
+
+A command names the groups that it takes: ``@command("roles", "reading")``. The decorator adds their options to the
+signature that typer reads and passes all of them as one :class:`Given`, so that the same option has the same name, help
+text and meaning everywhere.
+"""
 
 from __future__ import annotations
 
 import csv
+import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,36 +18,226 @@ import typer
 
 from shoal.errors import ParameterError
 
-Quasi = Annotated[
-    list[str] | None,
-    typer.Option("--quasi", metavar="NAMES", help="Columns that an outsider may know: age,region. May be repeated."),
-]
-Confidential = Annotated[
-    list[str] | None, typer.Option(metavar="NAMES", help="Columns that must not be learned about a person.")
-]
-Drop = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Identifiers: columns that point at one person.")]
-SchemaFile = Annotated[Path | None, typer.Option(help="A TOML file with roles and kinds, as drafted by shoal schema.")]
-Missing = Annotated[str | None, typer.Option(help="Missing values: refuse (default), own-group, impute or as-value.")]
-ManifestFile = Annotated[Path | None, typer.Option(help="Where the manifest goes; beside the output if not given.")]
-Delimiter = Annotated[str | None, typer.Option(help="Field separator of a text file; detected if not given.")]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of a text file; detected if not given.")]
-Decimal = Annotated[str | None, typer.Option(help="Decimal sign of a text file, . or ,; detected if not given.")]
-Na = Annotated[
-    list[str] | None,
-    typer.Option("--na", metavar="MARKS", help="Texts that mark a missing value: NA,?. An empty field always does."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
+File = Annotated[Path, typer.Argument(help="The table: CSV (also .gz), Parquet, Arrow, SPSS, Stata or SAS.")]
+K = Annotated[int, typer.Option("-k", "--k", help="Minimum group size (k).")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Output file; the extension sets the format.")]
+ManifestFile = Annotated[Path | None, typer.Option(help="Manifest file; beside the output if not given.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Threads = Annotated[
-    int | None, typer.Option(min=1, help="Number of threads; all cores if not given. Never changes the result.")
-]
-L = Annotated[float | None, typer.Option("--l", help="l-diversity: so many values in every group of records.")]
-LKind = Annotated[str | None, typer.Option(help="The form of l-diversity: distinct (default), entropy or recursive.")]
-C = Annotated[float | None, typer.Option("--c", help="The c of recursive (c, l)-diversity.")]
-P = Annotated[int | None, typer.Option("--p", help="p-sensitivity: so many different values of every column.")]
-Alpha = Annotated[float | None, typer.Option(help="(alpha, k)-anonymity: the largest share of one value in a group.")]
-T = Annotated[float | None, typer.Option("--t", help="t-closeness: the largest distance of a group to the table.")]
-Beta = Annotated[float | None, typer.Option(help="beta-likeness: the largest gain in frequency of a value.")]
+
+
+def _names(text: str, metavar: str = "NAMES", *declared: str) -> Any:
+    return Annotated[list[str] | None, typer.Option(*declared, metavar=metavar, help=text)]
+
+
+def _one(kind: Any, text: str, *declared: str, metavar: str | None = None) -> Any:
+    return Annotated[kind | None, typer.Option(*declared, metavar=metavar, help=text)]
+
+
+GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
+    "roles": {
+        "quasi": (_names("Quasi-identifiers, comma-separated, for example age,region. Repeatable."), None),
+        "confidential": (_names("Confidential (sensitive) attributes; released unchanged."), None),
+        "schema": (_one(Path, "TOML file with roles and kinds, as drafted by shoal schema."), None),
+        "numeric": (_names("Columns to treat as numbers."), None),
+        "nominal": (_names("Columns to treat as unordered categories."), None),
+        "ordinal": (_names("A column with ordered categories. Repeatable.", "NAME=A<B<C"), None),
+        "hierarchy": (
+            _names(
+                "Generalisation hierarchy of a column: a file with a row per value and its ancestors, or auto, flat, "
+                "prefixes, intervals, order, calendar. Repeatable.",
+                "NAME=FILE",
+            ),
+            None,
+        ),
+        "strata": (_names("Columns whose values no group crosses; released unchanged."), None),
+        "sampling_weight": (_one(str, "Column of sampling weights.", metavar="NAME"), None),
+    },
+    "treatment": {
+        "identifiers": (_names("Direct identifiers; removed from the output."), None),
+        "column_weight": (_names("Weights of columns in distances, for example age=2,income=0.5.", "NAME=X"), None),
+        "missing": (
+            _one(str, "Missing values of quasi-identifiers: error (default), by-pattern, impute or category."), None,
+        ),
+        "recode": (
+            _names(
+                "What replaces the values of a group: mean, median, mode, medoid, range, midrange, min, max, set, "
+                "hierarchy, suppress or frequencies (a record that keeps frequency tables); for all columns or NAME=R.",
+                "[NAME=]R",
+            ),
+            None,
+        ),
+        "global_recoding": (
+            Annotated[
+                bool,
+                typer.Option(
+                    "--global-recoding",
+                    help="Records with identical quasi-identifiers receive identical values.",
+                ),
+            ],
+            False,
+        ),
+        "decimals": (
+            _one(str, "Decimals of released numbers: input (default; integers stay integers), a number, full."), None,
+        ),
+        "max_size": (_one(int, "Maximum group size."), None),
+        "time_limit": (_one(str, "Time limit of the method, for example 60s, 5m or 2h."), None),
+    },
+    "models": {
+        "l": (_one(float, "Minimum l-diversity of each confidential attribute in each group.", "--l"), None),
+        "l_kind": (_one(str, "Form of l-diversity: distinct (default), entropy or recursive."), None),
+        "c": (_one(float, "The c of recursive (c, l)-diversity.", "--c"), None),
+        "p": (_one(int, "p-sensitivity: minimum number of different confidential values.", "--p"), None),
+        "alpha": (_one(float, "(alpha, k)-anonymity: maximum share of one confidential value in a group."), None),
+        "t": (_one(float, "t-closeness: maximum distance of a group from the table.", "--t"), None),
+        "beta": (_one(float, "beta-likeness: maximum relative gain in frequency of a confidential value."), None),
+    },
+    "counting": {
+        "confidential_as": (
+            _one(str, "Several confidential attributes: separate (default), quasi or joint."), None,
+        ),
+        "missing_semantics": (
+            _one(str, "A missing value is: distinct (default, equal to missing only), wildcard or error."), None,
+        ),
+    },
+    "reading": {
+        "delimiter": (_one(str, "Separator of fields of a text file; detected if not given."), None),
+        "encoding": (_one(str, "Encoding of a text file; detected if not given."), None),
+        "decimal": (_one(str, "Decimal separator of a text file, . or ,; detected if not given."), None),
+        "na_values": (_names("Texts that mean a missing value: NA,?. An empty field always does.", "TEXTS"), None),
+    },
+    "output": {
+        "threads": (
+            Annotated[
+                int | None, typer.Option(min=1, help="Number of threads; all cores if not given. Results are the same.")
+            ],
+            None,
+        ),
+        "json": (Json, False),
+        "quiet": (Quiet, False),
+    },
+}  # fmt: skip
+
+
+class Given:
+    """The shared options of one call of a command.
+
+    Examples
+    --------
+    >>> Given({"quasi": ["age,region"], "quiet": True}).names("quasi")
+    ['age', 'region']
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = values
+
+    @property
+    def silent(self) -> bool:
+        """Whether no progress is drawn."""
+        return bool(self.values.get("quiet") or self.values.get("json"))
+
+    @property
+    def json(self) -> bool:
+        """Whether the result is printed as JSON."""
+        return bool(self.values.get("json"))
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing but errors is printed."""
+        return bool(self.values.get("quiet"))
+
+    @property
+    def schema(self) -> Path | None:
+        """The schema file."""
+        return self.values.get("schema")
+
+    def names(self, option: str) -> list[str] | None:
+        """Return an option that lists names."""
+        return split_names(self.values.get(option))
+
+    def columns(self) -> dict[str, Any]:
+        """Return roles, kinds and treatment of columns as arguments of the Python functions."""
+        ordinal = _ordinal_pairs(self.values.get("ordinal"))
+        kinds = {
+            **dict.fromkeys(self.names("numeric") or [], "numeric"),
+            **dict.fromkeys(self.names("nominal") or [], "nominal"),
+            **dict.fromkeys(ordinal, "ordinal"),
+        }
+        arguments: dict[str, Any] = {
+            "quasi": self.names("quasi"),
+            "confidential": self.names("confidential"),
+            "kinds": kinds or None,
+            "orders": {name: order.split("<") for name, order in ordinal.items() if order} or None,
+            "hierarchies": split_pairs(self.values.get("hierarchy"), "--hierarchy") or None,
+            "strata": self.names("strata"),
+            "sampling_weight": self.values.get("sampling_weight"),
+        }
+        if "identifiers" in self.values:
+            arguments |= {
+                "identifiers": self.names("identifiers"),
+                "column_weights": split_numbers(self.values.get("column_weight"), "--column-weight") or None,
+                "missing": self.values.get("missing"),
+                "recode": _recodes(self.values.get("recode")),
+            }
+        return arguments
+
+    def requirements(self) -> dict[str, Any]:
+        """Return the requirements beyond k as arguments of the Python functions."""
+        arguments = {name: self.values[name] for name in ("l", "c", "p", "alpha", "t", "beta") if name in self.values}
+        if self.values.get("l_kind"):
+            arguments["l_kind"] = self.values["l_kind"]
+        if "max_size" in self.values:
+            arguments |= {"max_size": self.values["max_size"], "global_recoding": self.values["global_recoding"]}
+        return arguments
+
+    def decimals(self) -> int | str:
+        """Return the decimals of released numbers."""
+        text = self.values.get("decimals") or "input"
+        return int(text) if text.isdecimal() else text
+
+    def counting(self) -> dict[str, Any]:
+        """Return how confidential attributes and missing values are counted."""
+        return {
+            "confidential_as": self.values.get("confidential_as") or "separate",
+            "missing_semantics": self.values.get("missing_semantics") or "distinct",
+        }
+
+    def read_options(self) -> dict[str, Any]:
+        """Return what the reader of text files has to know; ``tab`` or a backslash and t mean a tabulator."""
+        delimiter = self.values.get("delimiter")
+        return {
+            "delimiter": "\t" if delimiter in {"\\t", "tab", "TAB"} else delimiter,
+            "encoding": self.values.get("encoding"),
+            "decimal": self.values.get("decimal"),
+            "na_values": tuple(self.names("na_values") or ()),
+        }
+
+
+def command(*groups: str, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds groups of shared options to a command, which receives them as a :class:`Given`."""
+    shared = {name: option for group in groups for name, option in GROUPS[group].items() if name not in without}
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(function, eval_str=True)
+        own = list(signature.parameters.values())[1:]
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, default) in shared.items()
+        ]
+
+        def run(**values: Any) -> None:
+            given = Given({name: values.pop(name) for name in shared})
+            use_threads(given.values.get("threads"))
+            function(given, **values)
+
+        parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+        run.__signature__ = signature.replace(parameters=[*parameters, *added])  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *added]}
+        run.__doc__, run.__name__, run.__module__ = function.__doc__, function.__name__, function.__module__
+        return run
+
+    return decorate
 
 
 def split_names(texts: Sequence[str] | None) -> list[str] | None:
@@ -63,7 +259,7 @@ def split_pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
 
     Examples
     --------
-    >>> split_pairs(["age=2,income=0.5"], "--weight")
+    >>> split_pairs(["age=2,income=0.5"], "--column-weight")
     {'age': '2', 'income': '0.5'}
     """
     pairs: dict[str, str] = {}
@@ -75,18 +271,40 @@ def split_pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     return pairs
 
 
-def read_options(
-    delimiter: str | None, encoding: str | None, decimal: str | None, na: Sequence[str] | None
-) -> dict[str, Any]:
-    """Return what the reader of text files has to know; ``tab`` or a backslash and t mean a tabulator."""
-    if delimiter in {"\\t", "tab", "TAB"}:
-        delimiter = "\t"
-    return {
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "decimal": decimal,
-        "missing_marks": tuple(split_names(na) or ()),
-    }
+def split_numbers(texts: Sequence[str] | None, option: str) -> dict[str, float]:
+    """Return ``name=number`` texts as a dictionary."""
+    return {name: _number(text, f"{option} {name}={text}") for name, text in split_pairs(texts, option).items()}
+
+
+def numbers(texts: Sequence[str] | None, option: str, *, integers: bool = False) -> list[float] | None:
+    """Return comma-separated numbers as a list."""
+    if texts is None:
+        return None
+    return [_number(text, f"{option} {text}", integers=integers) for text in split_names(texts) or []]
+
+
+def _number(text: str, where: str, *, integers: bool = False) -> float:
+    try:
+        return int(text) if integers else float(text)
+    except ValueError:
+        raise ParameterError(f'{where}: "{text}" is not {"an integer" if integers else "a number"}') from None
+
+
+def _ordinal_pairs(texts: Sequence[str] | None) -> dict[str, str]:
+    """Return name and order of ordinal columns; no order means that of the numbers themselves."""
+    pairs = {}
+    for text in texts or []:
+        name, _, order = text.partition("=")
+        pairs[name.strip()] = order.strip()
+    return pairs
+
+
+def _recodes(texts: Sequence[str] | None) -> str | dict[str, str] | None:
+    recodes = split_names(texts) or []
+    single = [text for text in recodes if "=" not in text]
+    if single and len(recodes) > 1:
+        raise ParameterError(f"--recode {','.join(recodes)}: give one for all columns, or NAME=R for each")
+    return single[0] if single else split_pairs(texts, "--recode") or None
 
 
 def use_threads(threads: int | None) -> None:

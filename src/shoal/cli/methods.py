@@ -1,4 +1,4 @@
-"""``shoal methods``: what there is to choose from."""
+"""``shoal methods``: the grouping methods, supported ones first."""
 
 from __future__ import annotations
 
@@ -7,44 +7,66 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli import flags as shared
+from shoal.cli import flags
 
 
+@flags.command("output")
 def methods_command(
+    given: flags.Given,
     name: Annotated[str | None, typer.Argument(help="Show everything about this method.")] = None,
-    as_json: shared.Json = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List research methods too, not only the supported ones.")
+    ] = False,
 ) -> None:
-    """List the grouping methods, or show one of them with its options."""
+    """List the grouping methods, supported ones first, or show one of them with its options."""
+    import shoal
     from shoal.cli.terminal import console, draw_rows
-    from shoal.methods.registry import all_methods, get_method
 
-    chosen = [get_method(name)] if name else list(all_methods().values())
-    if as_json:
-        typer.echo(json.dumps([_facts(method) for method in chosen], indent=2, ensure_ascii=False))
+    listed = [shoal.get_method(name)] if name else list(shoal.all_methods().values())
+    if given.json:
+        typer.echo(json.dumps([_description(info) for info in listed], indent=2, ensure_ascii=False))
         return
-    if name is None:
-        draw_rows("", ["method", "time", "what it does"], [(m.name, m.cost, m.title) for m in chosen])
-        console().print("\nMore about one of them: shoal methods NAME")
+    if name is not None:
+        description = _description(listed[0])
+        options = description.pop("options")
+        draw_rows("", ["", ""], [(key, value) for key, value in description.items() if value is not None])
+        if options:
+            header = ["name", "values", "default"]
+            draw_rows("\noptions (--option NAME=VALUE)", header, [tuple(entry.values()) for entry in options])
         return
-    facts = _facts(chosen[0])
-    options = facts.pop("options")
-    draw_rows("", ["", ""], [(key, value) for key, value in facts.items() if value is not None])
-    if options:
-        draw_rows("\noptions (--option NAME=VALUE)", ["name", "type", "default"], [tuple(o.values()) for o in options])
+    header = ["method", "time", "description"]
+    supported = [info for info in listed if info.supported]
+    draw_rows("supported: results are frozen for an algorithm version", header, [_row(info) for info in supported])
+    research = [info for info in listed if not info.supported and info.built_in]
+    installed = [info for info in listed if not info.built_in]
+    if installed:
+        draw_rows("\ninstalled or registered by other packages", header, [_row(info) for info in installed])
+    if everything:
+        draw_rows("\nresearch: results may change with a release", header, [_row(info) for info in research])
+    else:
+        console().print(f"\n{len(research)} research methods: shoal methods --all")
+    console().print("\nDetails of one method: shoal methods NAME")
 
 
-def _facts(method: Any) -> dict[str, Any]:
+def _row(info: Any) -> tuple[str, str, str]:
+    return info.identity, info.complexity, info.title
+
+
+def _description(info: Any) -> dict[str, Any]:
     return {
-        "name": method.name,
-        "title": method.title,
-        "data": method.data,
-        "time": method.cost,
-        "guarantee": method.guarantee,
-        "when": method.when,
-        "reference": method.reference,
-        "largest_group": None if method.max_size is None else f"{method.max_size(5)} for k=5",
+        "name": info.name,
+        "algorithm": info.identity,
+        "status": "supported" if info.supported else "research",
+        "built_in": info.built_in,
+        "title": info.title,
+        "data": info.data,
+        "time": info.complexity,
+        "guarantee": info.guarantee,
+        "when": info.when,
+        "reference": info.reference,
+        "largest_group": None if info.max_size is None else f"{info.max_size(5)} for k=5",
         "options": [
-            {"name": option.name, "type": option.type_name, "default": option.default}
-            for option in method.options.values()
+            {"name": option.name, "values": option.type_text, "default": option.default}
+            for option in info.options.values()
         ],
     }

@@ -1,4 +1,4 @@
-"""``shoal schema``: draft the file that says what each column is."""
+"""``shoal schema``: draft a schema file with a role and a kind for each column."""
 
 from __future__ import annotations
 
@@ -7,48 +7,46 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import flags as shared
-from shoal.errors import FileProblem
+from shoal.cli import flags
 
 
+@flags.command("reading", "output")
 def schema_command(
-    file: Annotated[Path, typer.Argument(help="The table.")],
+    given: flags.Given,
+    file: flags.File,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where the TOML file goes; printed if not given.")
+        Path | None, typer.Option("--output", "-o", help="TOML file to write; printed if not given.")
     ] = None,
-    delimiter: shared.Delimiter = None,
-    encoding: shared.Encoding = None,
-    decimal: shared.Decimal = None,
-    na: shared.Na = None,
-    quiet: shared.Quiet = False,
 ) -> None:
-    """Guess the role and kind of each column and write them, with reasons, as a file to correct."""
+    """Propose a role and a kind for each column, with reasons, as a file to review and correct."""
     from shoal.cli.terminal import console, draw_rows
     from shoal.schema.inference import infer_schema
+    from shoal.schema.loading import load_typed
+    from shoal.schema.plan import ReadOptions
     from shoal.schema.toml import format_schema
-    from shoal.tables import check_output, read_table, write_files
+    from shoal.tables import check_output, write_files
     from shoal.tables.files import write_text
 
     if output is not None:
         check_output(output, inputs=(file,), table=False)
-    schema = infer_schema(read_table(file, **shared.read_options(delimiter, encoding, decimal, na)))
+    schema = infer_schema(load_typed(file, ReadOptions.of(given.read_options())))
     text = format_schema(schema, file.name)
+    if given.json:
+        typer.echo(schema_json(schema))
     if output is None:
-        typer.echo(text, nl=False)
+        if not given.json:
+            typer.echo(text, nl=False)
         return
-    write_files({output: lambda place: write_text(place, text)})
-    if not quiet:
-        draw_rows("", ["column", "role", "kind", "why"], schema.explain())
-        console().print(
-            f"\nwritten: {output}. Read it, correct it, then pass it on with --schema {output}", soft_wrap=True
-        )
+    write_files({output: lambda target: write_text(target, text)})
+    if not given.silent:
+        draw_rows("", ["column", "role", "kind", "reason"], schema.explain())
+        console().print(f"\nwritten: {output}. Review it, then use it with --schema {output}", soft_wrap=True)
 
 
-def read_schema_file(path: Path) -> str:
-    """Return the text of a schema file, or an error that says why it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as problem:
-        raise FileProblem(f'schema file "{path}" cannot be read: {problem.strerror}') from None
-    except UnicodeDecodeError:
-        raise FileProblem(f'schema file "{path}" is not UTF-8 text; save it as UTF-8') from None
+def schema_json(schema: object) -> str:
+    """Return a schema as JSON text."""
+    import json
+
+    from shoal.schema.plan import schema_dict
+
+    return json.dumps(schema_dict(schema), indent=2, ensure_ascii=False)  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ def console() -> Console:
 
 @contextmanager
 def drawn_progress(*, quiet: bool) -> Iterator[Progress]:
-    """Draw progress on the terminal while the block runs; draws nothing where nobody looks."""
+    """Draw progress on the terminal while the block runs; draws nothing where the output is no terminal."""
     screen = Console(stderr=True)
     if quiet or not screen.is_terminal:
         yield SILENT
@@ -46,7 +46,7 @@ def drawn_progress(*, quiet: bool) -> Iterator[Progress]:
 
 
 class _Drawn(Progress):
-    """Draws one bar, for the step that is going on."""
+    """Draws one bar, for the current step."""
 
     def __init__(self, bars: Any) -> None:
         self._bars = bars
@@ -69,36 +69,10 @@ class _Drawn(Progress):
 
 
 def draw_release(release: Release, paths: list[Path]) -> None:
-    """Print what a person wants to know of a release."""
+    """Print a summary of a release."""
     out = console()
-    manifest = release.manifest
-    sizes = release.grouping.sizes
-    method = manifest["method"]
-    chosen = method["facts"].get("chosen")
     summary = Grid(show_header=False, box=None, padding=(0, 2, 0, 0))
-    rows = [
-        ("records", f"{release.grouping.n:,}"),
-        ("method", method["name"] + (f" (chose {chosen})" if chosen else "")),
-        ("k asked / reached", f"{release.grouping.k} / {release.k}"),
-        (
-            "groups",
-            f"{len(release.grouping):,} of {sizes.min()} to {sizes.max()} records, {sizes.mean():.2f} on average",
-        ),
-        ("information loss", f"{100 * release.loss.information:.2f} %"),
-    ]
-    if release.loss.gap is not None:
-        rows.append(("proven", f"at most {100 * release.loss.gap:.2g} % above the best possible grouping"))
-    tables = release.loss.tables
-    if tables is not None:
-        single = tables.dimensions.get(1)
-        rows.append(("frequency tables", f"chi-square {tables.chi_square:,.1f}, cells vanished {tables.vanished:,}"))
-        if single is not None:
-            one_way = f"{single.max_absolute:,.0f} in one-way tables"
-            rows.append(("largest cell error", f"{tables.max_absolute:,.0f} ({one_way})"))
-    for name, reached in manifest.get("limits", {}).items():
-        if isinstance(reached, dict) and "asked" in reached:
-            rows.append((f"{name} asked / reached", f"{reached['asked']:g} / {reached['reached']:.4g}"))
-    for name, value in rows:
+    for name, value in _summary(release):
         summary.add_row(name, value)
     out.print(summary)
     out.print()
@@ -107,15 +81,46 @@ def draw_release(release: Release, paths: list[Path]) -> None:
         columns.add_column(heading)
     columns.add_column("loss", justify="right")
     columns.add_column("")
+    recodes = {entry["name"]: entry.get("recode", "") for entry in release.manifest["schema"]["columns"]}
     for column in release.schema.quasi:
-        share = release.loss.columns[column.name].information
+        share = release.loss.columns[column.name].information_loss
         bar = "█" * round(20 * min(share, 1.0)) or "▏"
-        columns.add_row(column.name, str(column.kind), str(column.representative), f"{100 * share:.2f} %", bar)
+        columns.add_row(column.name, str(column.kind), recodes[column.name], f"{100 * share:.2f} %", bar)
     out.print(columns)
-    for text in release.warnings:
-        out.print(f"\n[yellow]warning:[/yellow] {_plain(text)}")
+    for remark in release.remarks:
+        out.print(f"\n[yellow]warning:[/yellow] {_plain(str(remark))}")
     if paths:
         out.print("\nwritten: " + ", ".join(_plain(str(path)) for path in paths), soft_wrap=True)
+
+
+def _summary(release: Release) -> list[tuple[str, str]]:
+    """Return the lines of the summary: what was done, achieved and lost."""
+    manifest, sizes, loss = release.manifest, release.grouping.sizes, release.loss
+    method = manifest["method"]
+    resolved = ", ".join(entry["algorithm"] for entry in method["resolved"])
+    requested = method["requested"]["name"]
+    rows = [
+        ("records", f"{release.grouping.n:,}"),
+        ("method", resolved if resolved.partition("@")[0] == requested else f"{requested} (selected {resolved})"),
+        ("k requested / achieved", f"{release.grouping.k} / {release.k}"),
+        (
+            "groups",
+            f"{len(release.grouping):,} of {sizes.min()} to {sizes.max()} records, {sizes.mean():.2f} on average",
+        ),
+        ("information loss", f"{100 * loss.information_loss:.2f} %"),
+    ]
+    if loss.gap is not None and loss.objective is not None:
+        rows.append(("proven", f"at most {100 * loss.gap:.2g} % above the best possible {loss.objective.name}"))
+    tables = loss.frequency_tables
+    if tables is not None:
+        single = tables.dimensions.get(1)
+        rows.append(("frequency tables", f"chi-square {tables.chi_square:,.1f}, cells vanished {tables.vanished:,}"))
+        if single is not None:
+            one_way = f"{single.max_absolute:,.0f} in one-way tables"
+            rows.append(("largest cell error", f"{tables.max_absolute:,.0f} ({one_way})"))
+    for name, figures in manifest.get("achieved", {}).items():
+        rows.append((f"{name} requested / achieved", f"{figures['requested']:g} / {figures['achieved']:.4g}"))
+    return rows
 
 
 def draw_rows(title: str, names: list[str], rows: Sequence[tuple[object, ...]], *, one_line: bool = False) -> None:

@@ -2,8 +2,12 @@
 
 ``@compiled`` marks a function for numba without importing numba: the import and the compilation happen at the first
 call, so ``import shoal`` and ``shoal --help`` stay fast. A compiled function may call another one as usual. The machine
-code is kept next to the source file, in a user cache folder if the installation is read-only, and nowhere if neither
-can be written.
+code is stored next to the source file, in a user cache directory if the installation is read-only, and nowhere if
+neither can be written.
+
+``@inner`` marks a function that only other compiled functions call: it has no wrapper for Python, so it compiles
+faster. Division follows IEEE 754 (a zero divisor gives inf or nan), which saves a check in every loop. A function is
+compiled once more where it is passed a literal, so callers begin a count with ``np.int64(0)``, not with 0.
 """
 
 from __future__ import annotations
@@ -14,9 +18,9 @@ from functools import update_wrapper
 from threading import RLock
 from typing import Any, overload
 
-_one_at_a_time = RLock()  # threads may ask for a kernel at the same moment
-_listeners: list[Callable[[str], None]] = []
-_numba_listens = False
+_one_at_a_time = RLock()  # several threads may need a kernel at the same moment
+_callbacks: list[Callable[[str], None]] = []
+_callbacks_installed = False
 _cache_works = True
 
 
@@ -32,7 +36,7 @@ class Kernel:
 
     @property
     def dispatcher(self) -> Any:
-        """The numba dispatcher; numba is imported when it is first asked for."""
+        """The numba dispatcher; numba is imported when it is first needed."""
         if self._dispatcher is None or (self._cached and not _cache_works):
             with _one_at_a_time:
                 self._make_dispatcher()
@@ -47,14 +51,14 @@ class Kernel:
             if self._cached:
                 try:
                     self._dispatcher = numba.njit(cache=True, **self._options)(self.function)
-                except RuntimeError:  # no folder for the cache can be written: compile once per process
+                except RuntimeError:  # no directory for the cache can be written: compile once per process
                     self._cached = False
             if not self._cached:
                 self._dispatcher = numba.njit(**self._options)(self.function)
 
     @property
     def _numba_type_(self) -> Any:
-        """Numba asks for this when a kernel is called from another kernel."""
+        """The type that numba reads when a kernel is called from another kernel."""
         return self.dispatcher._numba_type_
 
     def __call__(self, *arguments: Any) -> Any:
@@ -81,40 +85,43 @@ def compiled(function: Any = None, **options: Any) -> Any:
     >>> @compiled
     ... def double(x):
     ...     return 2 * x
-    >>> double.function(21)  # the plain Python function stays at hand
+    >>> double.function(21)  # the plain Python function remains available
     42
     """
     options.setdefault("nogil", True)
-    options.setdefault("no_cfunc_wrapper", True)  # nobody calls them from C
+    options.setdefault("no_cfunc_wrapper", True)  # kernels are not called from C
     if function is None:
         return lambda decorated: Kernel(decorated, options)
     return Kernel(function, options)
 
 
+inner = compiled(no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy")
+
+
 @contextmanager
-def when_compiling(listener: Callable[[str], None]) -> Iterator[None]:
-    """Call the listener with the name of each kernel that has to be compiled (not loaded) inside the block."""
-    _listeners.append(listener)
+def when_compiling(callback: Callable[[str], None]) -> Iterator[None]:
+    """Call a function with the name of each kernel that is compiled (not loaded) inside the block."""
+    _callbacks.append(callback)
     try:
         yield
     finally:
-        _listeners.remove(listener)
+        _callbacks.remove(callback)
 
 
 def _forward_compile_events() -> None:
-    global _numba_listens  # noqa: PLW0603 - installed once per process
-    if _numba_listens:
+    global _callbacks_installed  # noqa: PLW0603 - installed once per process
+    if _callbacks_installed:
         return
     from numba.core import event
 
     class Forward(event.Listener):
         def on_start(self, event: Any) -> None:
             name = event.data["dispatcher"].py_func.__name__
-            for listener in _listeners:
-                listener(name)
+            for callback in _callbacks:
+                callback(name)
 
         def on_end(self, event: Any) -> None:
-            """Nothing to say."""
+            """Do nothing."""
 
     event.register("numba:compile", Forward())  # type: ignore[no-untyped-call]
-    _numba_listens = True
+    _callbacks_installed = True

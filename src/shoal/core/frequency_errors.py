@@ -1,9 +1,9 @@
-"""What happened to frequency tables: chi-square, largest errors, and zero cells, by the dimension of the tables.
+"""Errors of frequency tables: chi-square, largest errors and zero cells, by the dimension of the tables.
 
-Cost 2023, section 6.1. A protected table of categories is good if the tables that people count from it are right. With
-n' the entry of a cell before and n after: the chi-square error is the sum of (n - n')² / n' over cells with n' > 0; the
-largest absolute error looks at all cells, the largest relative one at those with n' > 0. A cell *vanishes* if it had
-records and has none, and *appears* if it had none and has some. O(n log n) per table.
+Cost 2023, section 6.1. With n' the entry of a cell in the original and n in the released table, the chi-square error is
+the sum of (n - n')² / n' over cells with n' > 0; the largest absolute error is taken over all cells, the largest
+relative error over those with n' > 0. A cell *vanishes* if it had records and has none, and *appears* if it had none
+and has some. O(n log n) per table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shoal.core.frequency_tables import Tables, chosen_tables, control_tables
 from shoal.core.row_classes import collapse
 from shoal.errors import DataError, ParameterError
 
-MOST_NUMBERS = 30_000_000
+MOST_CELLS_COUNTED = 30_000_000  # rows times tables
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class TableErrors:
     Parameters
     ----------
     tables, cells
-        How many tables there are, and how many of their cells had or have records.
+        The number of tables, and of their cells that have records in the original or the released table.
     chi_square
         The sum of chi-square errors.
     max_absolute, max_relative
-        The largest error of a cell, in records and as a share of what it was.
+        The largest error of a cell, in records and as a share of its original entry.
     vanished, appeared
-        How many cells lost all their records, and how many empty ones have some now.
+        The number of cells that lost all their records, and of empty cells that received some.
     """
 
     tables: int
@@ -75,17 +75,17 @@ class FrequencyErrors:
 
     @property
     def max_relative(self) -> float:
-        """The largest error of any cell as a share of what it was."""
+        """The largest error of any cell as a share of its original entry."""
         return max(errors.max_relative for errors in self.dimensions.values())
 
     @property
     def vanished(self) -> int:
-        """How many cells lost all their records."""
+        """The number of cells that lost all their records."""
         return sum(errors.vanished for errors in self.dimensions.values())
 
     @property
     def appeared(self) -> int:
-        """How many empty cells have records now."""
+        """The number of empty cells that received records."""
         return sum(errors.appeared for errors in self.dimensions.values())
 
     def as_dict(self) -> dict[str, Any]:
@@ -116,9 +116,9 @@ def frequency_errors(
         Codes with the same attributes (n x m); they may differ in the number of rows.
     tables
         A dimension (all tables up to it) or a list of tables; by default all 2^m - 1 tables of up to 10 attributes; of
-        more attributes, or of very many different rows, as high a dimension as is quick to count.
+        more attributes, or of very many different rows, the highest dimension that is quick to count.
     original_counts, released_counts
-        How often each row occurs, where rows stand for several records.
+        The number of records of each row, if not 1.
 
     Returns
     -------
@@ -133,35 +133,35 @@ def frequency_errors(
     before, after = np.asarray(original), np.asarray(released)
     if before.ndim != 2 or after.ndim != 2 or before.shape[1] != after.shape[1]:
         raise DataError(
-            f"two tables of codes with the same attributes are needed, not {before.shape} and {after.shape}"
+            f"two tables of codes with the same attributes are needed, not of shape {before.shape} and {after.shape}"
         )
     rows, counts = _joined(before, after, original_counts, released_counts)
     m = rows.shape[1]
-    chosen = chosen_tables(_reach(m, len(rows)) if tables is None else tables, m)
+    chosen = chosen_tables(_highest_dimension(m, len(rows)) if tables is None else tables, m)
     by_dimension: dict[int, list[TableErrors]] = {}
     for table in chosen:
         by_dimension.setdefault(len(table), []).append(_one_table(rows, counts, table))
-    return FrequencyErrors({d: _together(found) for d, found in sorted(by_dimension.items())})
+    return FrequencyErrors({d: _summed(found) for d, found in sorted(by_dimension.items())})
 
 
-def gaps(values: Mapping[str, float]) -> dict[str, float]:
-    """Return how far each method lies above the best of those compared, as a share (Cost 2023, 6.1.1).
+def above_best(values: Mapping[str, float]) -> dict[str, float]:
+    """Return by which share the value of each method exceeds the best of those compared (Cost 2023, section 6.1.1).
 
     Examples
     --------
-    >>> gaps({"own-hee": 80.0, "own-hhe": 100.0})
+    >>> above_best({"own-hee": 80.0, "own-hhe": 100.0})
     {'own-hee': 0.0, 'own-hhe': 0.25}
     """
     best = min(values.values())
     if best <= 0:
-        raise ParameterError(f"a gap needs positive values; the best is {best}")
+        raise ParameterError(f"only positive values can be compared as shares; the smallest is {best}")
     return {name: (value - best) / best for name, value in values.items()}
 
 
 def _joined(
     before: NDArray[Any], after: NDArray[Any], counts_before: NDArray[Any] | None, counts_after: NDArray[Any] | None
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the combinations of either table, and how often each occurs before and after."""
+    """Return the combinations of either table, and the number of their records before and after."""
     codes = np.vstack([before, after]).astype(np.int32)
     weights = [
         np.ones(len(codes_of)) if counts is None else np.asarray(counts, np.float64)
@@ -174,10 +174,10 @@ def _joined(
     return both.rows, counts.astype(np.float64)
 
 
-def _reach(m: int, rows: int) -> int:
-    """Return the highest dimension whose tables are few enough to be counted at once."""
+def _highest_dimension(m: int, rows: int) -> int:
+    """Return the highest dimension for which all tables together are quick to count."""
     tables = np.cumsum([comb(m, d) for d in range(1, m + 1)])
-    return max(int((tables <= min(1_023, MOST_NUMBERS // max(rows, 1))).sum()), 1)
+    return max(int((tables <= min(1_023, MOST_CELLS_COUNTED // max(rows, 1))).sum()), 1)
 
 
 def _one_table(rows: NDArray[np.int32], counts: NDArray[np.float64], table: tuple[int, ...]) -> TableErrors:
@@ -196,7 +196,7 @@ def _one_table(rows: NDArray[np.int32], counts: NDArray[np.float64], table: tupl
     )
 
 
-def _together(found: list[TableErrors]) -> TableErrors:
+def _summed(found: list[TableErrors]) -> TableErrors:
     return TableErrors(
         tables=len(found),
         cells=sum(errors.cells for errors in found),

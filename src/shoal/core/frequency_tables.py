@@ -1,9 +1,9 @@
-"""Frequency tables of codes: which tables count, the cell of every combination in each, and the sparse cell matrix.
+"""Control tables: the frequency tables that a method preserves, and the cell of every combination in each of them.
 
-Cost 2023, sections 1.1 and 2.1. A table is a set of attributes; a cell is a combination of their values; its entry
-counts records. *Control tables* are those that are taken into account, by default all up to dimension 3. Combinations
-that never occur have no cell here: nothing below can turn such a zero into something else. A column of the cell matrix
-A has exactly one 1 per table, so A is kept as one number per combination and table. O(n log n) per table.
+Cost 2023, sections 1.1 and 2.1. A table is a set of attributes, a cell a combination of their values, its entry the
+number of records. *Control tables* are the tables whose errors are counted, by default all up to dimension 3. Cells
+without records are left out; a method that releases only combinations that occur cannot fill them. A column of the cell
+matrix A has exactly one 1 per table, so A is stored as one number per combination and table. O(n log n) per table.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 
-DIMENSION = 3
+DEFAULT_DIMENSION = 3
 MOST_TABLES = 500
-MOST_NUMBERS = 60_000_000
+MOST_CELL_NUMBERS = 60_000_000  # combinations times tables; 240 MB
 Tables = int | str | Sequence[Sequence[int]] | None
 
 
 @dataclass(frozen=True)
 class ControlTables:
-    """The cells of some tables for a list of combinations.
+    """The cells of the control tables for a list of combinations.
 
     Parameters
     ----------
@@ -93,10 +93,10 @@ def control_tables(rows: NDArray[np.int32], tables: Tables = None) -> ControlTab
     starts = np.zeros(len(chosen) + 1, np.int64)
     numbers: dict[tuple[int, ...], NDArray[np.int64]] = {}
     kept = {table[:end] for table in chosen for end in range(1, len(table))}
-    for place, table in enumerate(chosen):
+    for t, table in enumerate(chosen):
         number, size = _cell_numbers(rows, table, numbers, kept)
-        cells[:, place] = number + starts[place]
-        starts[place + 1] = starts[place] + size
+        cells[:, t] = number + starts[t]
+        starts[t + 1] = starts[t] + size
     return ControlTables(chosen, cells, starts)
 
 
@@ -106,7 +106,7 @@ def _cell_numbers(
     numbers: dict[tuple[int, ...], NDArray[np.int64]],
     kept: set[tuple[int, ...]],
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the number of each row's cell within a table, and how many cells there are; prefixes are kept."""
+    """Return the number of each row's cell within a table, and the number of cells; tables in ``kept`` are stored."""
     if table in numbers:
         return numbers[table], int(numbers[table].max(initial=-1)) + 1
     last = rows[:, table[-1]].astype(np.int64)
@@ -132,7 +132,7 @@ def tables_up_to(m: int, dimension: int) -> tuple[tuple[int, ...], ...]:
 
 
 def chosen_tables(tables: Tables, m: int, n: int = 0) -> tuple[tuple[int, ...], ...]:
-    """Return the control tables that somebody asked for.
+    """Return the control tables that an option describes.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def chosen_tables(tables: Tables, m: int, n: int = 0) -> tuple[tuple[int, ...], 
     m
         The number of attributes.
     n
-        The number of combinations whose cells will be kept.
+        The number of combinations whose cells are stored.
 
     Examples
     --------
@@ -155,11 +155,11 @@ def chosen_tables(tables: Tables, m: int, n: int = 0) -> tuple[tuple[int, ...], 
     shoal.errors.ParameterError: control table 0+7 is not a set of attributes numbered 0 to 2
     """
     if tables is None:
-        fitting = [d for d in range(1, DIMENSION + 1) if _fits(sum(comb(m, i) for i in range(1, d + 1)), n)]
+        fitting = [d for d in range(1, DEFAULT_DIMENSION + 1) if _fits(sum(comb(m, i) for i in range(1, d + 1)), n)]
         return tables_up_to(m, max(fitting, default=1))
     if isinstance(tables, int | np.integer):
         if tables < 1:
-            raise ParameterError(f"tables={tables}: control tables have a dimension of at least 1")
+            raise ParameterError(f"tables={tables} is not possible; control tables have a dimension of at least 1")
         return tables_up_to(m, int(tables))
     if isinstance(tables, str):
         try:
@@ -177,7 +177,7 @@ def chosen_tables(tables: Tables, m: int, n: int = 0) -> tuple[tuple[int, ...], 
 
 
 def _fits(tables: int, n: int) -> bool:
-    return tables <= MOST_TABLES and tables * n <= MOST_NUMBERS
+    return tables <= MOST_TABLES and tables * n <= MOST_CELL_NUMBERS
 
 
 def full_rows(domains: Sequence[int]) -> NDArray[np.int32]:
@@ -193,19 +193,19 @@ def full_rows(domains: Sequence[int]) -> NDArray[np.int32]:
 
 
 def full_vector(codes: NDArray[np.int32], domains: Sequence[int]) -> NDArray[np.int64]:
-    """Return the full frequency vector: how often each combination of the domains occurs.
+    """Return the full frequency vector: the number of records of every combination of the domains.
 
     Examples
     --------
     >>> full_vector(np.array([[0, 1], [0, 1], [1, 0]], np.int32), [2, 2]).tolist()
     [0, 2, 1, 0]
     """
-    place = np.ravel_multi_index(tuple(codes.T.astype(np.int64)), tuple(domains))
-    return np.bincount(place, minlength=int(np.prod(domains))).astype(np.int64)
+    position = np.ravel_multi_index(tuple(codes.T.astype(np.int64)), tuple(domains))
+    return np.bincount(position, minlength=int(np.prod(domains))).astype(np.int64)
 
 
 def rows_of_vector(rows: NDArray[np.int32], counts: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the table of records that a frequency vector stands for.
+    """Return the table of records that a frequency vector describes.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Hierarchies: trees in which every value of a column is a leaf and every node above stands for all values below it.
+"""Hierarchies: trees in which every value of a column is a leaf and every node above represents all values below it.
 
-Thaeter 2021, Def. 3.5: leaves are single values, the root stands for all of them. A group of records is generalised to
+Thaeter 2021, Def. 3.5: leaves are single values, the root represents all of them. A group of records is generalised to
 the *closest common ancestor* of its values (Def. 3.6). ``size`` of a node is the number of leaves below it, 0 for a
 leaf; ``height`` is the longest way down to a leaf. Values are compared as text, so that a tree from a file fits columns
-of any type. Trees made from the values of a column are in ``hierarchy_building.py``.
+of any type. Trees from files and from the values of a column are in ``shoal.schema``.
 """
 
 from __future__ import annotations
@@ -11,17 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.text import text_of
 from shoal.errors import SchemaError
-
-if TYPE_CHECKING:
-    from shoal.schema.columns import Column
-    from shoal.tables import Table
 
 ROOT = "*"
 
@@ -59,20 +55,6 @@ class Hierarchy:
         self.parents.flags.writeable = False
 
     @classmethod
-    def from_csv(cls, path: str | Path, *, delimiter: str | None = None) -> Hierarchy:
-        """Read a file with one row per value: the value, then its ancestors from near to far, without a header.
-
-        This is the format of ARX. The delimiter is ``;``, a tabulator or ``,``, found in this order if not given.
-        """
-        from shoal.tables.hierarchy_files import read_hierarchy_rows
-
-        rows = read_hierarchy_rows(Path(path), delimiter)
-        try:
-            return cls(rows)
-        except SchemaError as problem:
-            raise SchemaError(f'hierarchy file "{path}": {problem}') from None
-
-    @classmethod
     def from_nested(cls, tree: Mapping[str, Any] | Sequence[Any]) -> Hierarchy:
         """Return the tree of nested mappings and lists, as in a schema file.
 
@@ -83,6 +65,23 @@ class Hierarchy:
         ('north', 'Europe', '*')
         """
         return cls(_nested_paths(tree, ()))
+
+    def paths(self) -> list[list[str]]:
+        """Return for each value the value itself and its ancestors, nearest first; builds the same tree again.
+
+        Examples
+        --------
+        >>> Hierarchy([("baker", "craft"), ("monk", "church")]).paths()
+        [['baker', 'craft', '*'], ['monk', 'church', '*']]
+        """
+        paths = []
+        for leaf in range(self.n_leaves):
+            node, path = leaf, [self.labels[leaf]]
+            while node != self.root:
+                node = int(self.parents[node])
+                path.append(self.labels[node])
+            paths.append(path)
+        return paths
 
     @property
     def leaves(self) -> tuple[str, ...]:
@@ -206,37 +205,6 @@ class Hierarchy:
             if self.labels[node] == label:
                 return node
         raise SchemaError(f'the hierarchy has no node "{label}"')
-
-
-def text_of(value: object) -> str:
-    """Return how a value is written in a hierarchy file: 34.0 as 34, anything else as Python prints it.
-
-    Examples
-    --------
-    >>> text_of(34.0), text_of(0.5), text_of("x")
-    ('34', '0.5', 'x')
-    """
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    return str(value)
-
-
-def hierarchy_of(column: Column, table: Table) -> Hierarchy:
-    """Return the tree of a column: the one it was given, read from its file, or built from its values.
-
-    ``column.hierarchy`` is a :class:`Hierarchy`, the path of a file, nested mappings, or one of the words ``auto``,
-    ``flat``, ``prefixes``, ``intervals``, ``order`` and ``calendar``; nothing means ``auto``.
-    """
-    given = column.hierarchy
-    if isinstance(given, Hierarchy):
-        return given
-    if isinstance(given, Mapping):
-        return Hierarchy.from_nested(given)
-    from shoal.schema.hierarchy_building import BUILDERS, build_hierarchy
-
-    if given is None or given in BUILDERS:
-        return build_hierarchy(column, table.column(column.name), "auto" if given is None else str(given))
-    return Hierarchy.from_csv(given)
 
 
 def _build(paths: list[tuple[str, ...]]) -> tuple[tuple[str, ...], NDArray[np.int64], int]:

@@ -1,14 +1,15 @@
-"""One progress protocol for everything that may take longer than a second.
+"""The progress callback that long work calls.
 
-Long work calls :meth:`Progress.stage` once per step and :meth:`Progress.advance` while it goes on. The base class is
-silent, so that code never asks whether anybody is listening; the command line passes an object that draws.
+Work that may take longer than a second calls :meth:`Progress.stage` once per step and :meth:`Progress.advance` during
+the step. The base class does nothing, so that callers need no check whether a callback was given; the command line
+passes an object that draws a progress bar.
 """
 
 from __future__ import annotations
 
 
 class Progress:
-    """A listener that hears how far the work is, and does nothing with it.
+    """A progress callback; receives the steps of the work and their progress. This base class ignores them.
 
     Examples
     --------
@@ -20,13 +21,13 @@ class Progress:
     """
 
     def stage(self, name: str, total: int | None = None) -> None:
-        """Say that a step begins: its name in plain words and, if known, its amount of work."""
+        """Report that a step begins: its name and, if known, its amount of work."""
 
     def advance(self, amount: int = 1) -> None:
-        """Say that some of the amount given to :meth:`stage` is done."""
+        """Report that a part of the amount given to :meth:`stage` is done."""
 
     def note(self, text: str) -> None:
-        """Say something a person should read now, for example that a loop is being compiled."""
+        """Report a message for the user, for example that a loop is being compiled."""
 
 
 SILENT = Progress()

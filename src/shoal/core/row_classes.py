@@ -1,8 +1,8 @@
-"""The nominal model: tables of codes, Hamming distances, cluster weights, and duplicates as weighted rows.
+"""Equal rows, distinct rows and Hamming distances: everything that compares records by their codes.
 
-Cost 2023, sections 1.1 and 4.2. A table is an int32 matrix ``codes`` (n x m), one column per attribute, each value a
-number that only serves to be compared. The weight of a cluster is the sum of the Hamming distances of its unordered
-pairs, the weight of a clustering the sum over its clusters. Attributes may count more or less than 1.
+Cost 2023, sections 1.1 and 4.2. A table of categories is an int32 matrix ``codes`` (n x m), one column per attribute;
+codes are only compared for equality. The *within-group distance* of a grouping is the sum of the Hamming distances of
+all unordered pairs of records that share a group. Columns may have weights.
 """
 
 from __future__ import annotations
@@ -11,25 +11,48 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.compiled import compiled
 from shoal.errors import DataError, ParameterError
+
+
+def equal_rows(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Return the class of each record: equal numbers where all columns are equal; O(d n log n).
+
+    A missing value (NaN) equals a missing value. Classes are numbered in lexicographic order of their values.
+
+    Examples
+    --------
+    >>> equal_rows([np.array([1.0, 1.0, np.nan, np.nan]), np.array([5.0, 6.0, 5.0, 5.0])]).tolist()
+    [0, 1, 2, 2]
+    """
+    if not columns:
+        raise DataError("no column is given, so records cannot be compared")
+    classes = np.zeros(len(columns[0]), np.int64)
+    for number, column in enumerate(columns):
+        codes = np.unique(column, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        if number:
+            codes = np.unique(classes * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1].reshape(-1)
+        classes = codes
+    return classes
 
 
 @dataclass(frozen=True)
 class Collapsed:
-    """The distinct rows of a table with how often each occurs: the abbreviated frequency vector.
+    """The distinct rows of a table with their counts: the abbreviated frequency vector.
 
     Parameters
     ----------
     rows
         The distinct rows (n_a x m) in lexicographic order.
     counts
-        How often each occurs.
+        The number of records of each distinct row.
     inverse
-        For each row of the table the number of its distinct row.
+        The distinct row of each record.
 
     Examples
     --------
@@ -48,7 +71,7 @@ class Collapsed:
 
 
 def collapse(codes: NDArray[np.int32]) -> Collapsed:
-    """Return the distinct rows of a table and how often each occurs; O(n m log n)."""
+    """Return the distinct rows of a table with their counts; O(n m log n)."""
     if codes.shape[1] == 0:
         return Collapsed(codes[:1], np.array([len(codes)]), np.zeros(len(codes), np.int64))
     order = np.lexsort(codes.T[::-1])
@@ -61,7 +84,7 @@ def collapse(codes: NDArray[np.int32]) -> Collapsed:
 
 
 def check_codes(codes: NDArray[np.int32]) -> None:
-    """Refuse a table without attributes or with negative codes (what a missing value becomes).
+    """Raise DataError for a table without columns or with negative codes, which missing values have.
 
     Examples
     --------
@@ -71,7 +94,7 @@ def check_codes(codes: NDArray[np.int32]) -> None:
     shoal.errors.DataError: 1 of 2 codes is negative; codes of categories start at 0, and missing values have none
     """
     if codes.shape[1] == 0:
-        raise DataError("the table has no nominal column; nothing can be compared")
+        raise DataError("the table has no nominal column, so records cannot be compared")
     negative = int((codes < 0).sum())
     if negative:
         raise DataError(
@@ -81,7 +104,7 @@ def check_codes(codes: NDArray[np.int32]) -> None:
 
 
 def domain_sizes(codes: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return how many values of each attribute occur.
+    """Return the number of values of each attribute that occur.
 
     Examples
     --------
@@ -92,7 +115,7 @@ def domain_sizes(codes: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def compact(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], list[NDArray[np.int32]]]:
-    """Return the codes renumbered 0, 1, ... without holes, and the old code of each new one per attribute.
+    """Return the codes of each column renumbered 0, 1, ..., and for each column the old code of every new one.
 
     Examples
     --------
@@ -109,52 +132,55 @@ def compact(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], list[NDArray[n
     return renumbered, domains
 
 
-def problem_rows(codes: NDArray[np.int32], k: int) -> NDArray[np.bool_]:
-    """Return which rows have a combination of values that occurs fewer than k times (confidentiality problems).
+def unsafe_rows(codes: NDArray[np.int32], k: int) -> NDArray[np.bool_]:
+    """Return which records violate k-anonymity: fewer than k records have the same values.
+
+    Cost 2023 calls them confidentiality problems.
 
     Examples
     --------
-    >>> problem_rows(np.array([[0], [1], [0]], np.int32), 2).tolist()
+    >>> unsafe_rows(np.array([[0], [1], [0]], np.int32), 2).tolist()
     [False, True, False]
     """
     table = collapse(codes)
     return (table.counts < k)[table.inverse]
 
 
-def attribute_weights(weights: Sequence[float] | None, m: int) -> NDArray[np.float64]:
-    """Return how much each attribute counts in distances; 1 if nothing is given.
+def checked_column_weights(column_weights: Sequence[float] | NDArray[np.float64] | None, m: int) -> NDArray[np.float64]:
+    """Return the weight of each column in distances: those given, or 1 for every column.
 
     Examples
     --------
-    >>> attribute_weights(None, 3).tolist()
+    >>> checked_column_weights(None, 3).tolist()
     [1.0, 1.0, 1.0]
-    >>> attribute_weights([1, -1], 2)
+    >>> checked_column_weights([1, -1], 2)
     Traceback (most recent call last):
         ...
-    shoal.errors.ParameterError: attribute weights must be finite and not negative
+    shoal.errors.ParameterError: column weights must be finite and not negative
     """
-    if weights is None:
+    if column_weights is None:
         return np.ones(m)
-    array = np.asarray(weights, np.float64)
-    if array.shape != (m,):
-        raise ParameterError(f"there are {m} attributes but {array.size} attribute weights")
-    if not np.isfinite(array).all() or (array < 0).any():
-        raise ParameterError("attribute weights must be finite and not negative")
-    return array
+    weights = np.asarray(column_weights, np.float64)
+    if weights.shape != (m,):
+        raise ParameterError(f"there are {weights.size} column weights for {m} columns; give one weight per column")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ParameterError("column weights must be finite and not negative")
+    return weights
 
 
-def weight_step(weights: NDArray[np.float64]) -> float:
-    """Return the largest number of which all sums of attribute weights are multiples; 0 if none is found.
+def distance_step(column_weights: NDArray[np.float64]) -> float:
+    """Return the largest number of which all sums of column weights are multiples; 0 if none is found.
 
-    A lower bound on the weight of a clustering may be rounded up to the next multiple.
+    A lower bound of the within-group distance may be rounded up to the next multiple.
 
     Examples
     --------
-    >>> weight_step(np.array([1.0, 1.0])), weight_step(np.array([0.5, 0.75])), weight_step(np.array([1.0, np.pi]))
-    (1.0, 0.25, 0.0)
+    >>> [distance_step(np.array(weights)) for weights in ([1.0, 1.0], [0.5, 0.75], [1.0, np.pi])]
+    [1.0, 0.25, 0.0]
     """
-    fractions = [Fraction(weight).limit_denominator(10_000) for weight in weights.tolist()]
-    if any(float(fraction) != weight for fraction, weight in zip(fractions, weights.tolist(), strict=True)):
+    weights = column_weights.tolist()
+    fractions = [Fraction(weight).limit_denominator(10_000) for weight in weights]
+    if any(float(fraction) != weight for fraction, weight in zip(fractions, weights, strict=True)):
         return 0.0
     denominator = lcm(*(fraction.denominator for fraction in fractions))
     return gcd(*(int(fraction * denominator) for fraction in fractions)) / denominator
@@ -163,7 +189,7 @@ def weight_step(weights: NDArray[np.float64]) -> float:
 def hamming(
     codes: NDArray[np.int32],
     others: NDArray[np.int32] | None = None,
-    weights: Sequence[float] | NDArray[np.float64] | None = None,
+    column_weights: Sequence[float] | NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return the Hamming distances of all rows to all others (by default of the same table); O(n² m).
 
@@ -173,38 +199,53 @@ def hamming(
     [[0.0, 1.0, 2.0], [1.0, 0.0, 2.0], [2.0, 2.0, 0.0]]
     """
     others = codes if others is None else others
-    counts = attribute_weights(None if weights is None else list(weights), codes.shape[1])
     distances = np.zeros((len(codes), len(others)))
-    for j, weight in enumerate(counts):
+    for j, weight in enumerate(checked_column_weights(column_weights, codes.shape[1])):
         distances += weight * (codes[:, j, None] != others[None, :, j])
     return distances
 
 
-def cluster_weights(
-    codes: NDArray[np.int32], labels: NDArray[np.int64], weights: Sequence[float] | None = None
-) -> NDArray[np.float64]:
-    """Return the weight of each cluster: the Hamming distances of its unordered pairs (Cost 2023, section 4.2).
+@compiled
+def hamming_to_row(codes: Any, records: Any, row: Any) -> Any:
+    """Return the Hamming distances of some records to one row."""
+    distances = np.zeros(records.size, np.int64)
+    for i in range(records.size):
+        different = 0
+        for j in range(row.size):
+            if codes[records[i], j] != row[j]:
+                different += 1
+        distances[i] = different
+    return distances
 
-    Pairs that agree are counted by value, so the cost is O(n m log n) and no distances are kept.
+
+def group_distances(
+    codes: NDArray[np.int32],
+    labels: NDArray[np.int64],
+    column_weights: Sequence[float] | NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return the sum of the Hamming distances of all unordered pairs of each group (Cost 2023, section 4.2).
+
+    Pairs that agree are counted by value, so the cost is O(n m log n) and no matrix of distances is needed.
 
     Parameters
     ----------
     codes
-        n x m.
+        Categories as integers, n x m.
     labels
-        The cluster of each row, numbered 0, 1, ...
-    weights
-        How much each attribute counts.
+        The group of each record, numbered 0, 1, ...
+    column_weights
+        Weight of each column in distances.
 
     Examples
     --------
     >>> rows = np.array([[0, 0], [0, 1], [1, 0], [0, 0], [0, 1], [0, 1]], np.int32)
-    >>> cluster_weights(rows, np.array([0, 0, 0, 1, 1, 1])).tolist()
+    >>> group_distances(rows, np.array([0, 0, 0, 1, 1, 1])).tolist()
     [4.0, 2.0]
     """
     sizes = np.bincount(labels)
     total = np.zeros(sizes.size)
-    for column, weight in zip(codes.T, attribute_weights(weights, codes.shape[1]), strict=True):
+    weights = checked_column_weights(column_weights, codes.shape[1])
+    for column, weight in zip(codes.T, weights, strict=True):
         domain = int(column.max()) + 1 if column.size else 1
         cells, counts = np.unique(labels * domain + column, return_counts=True)
         agreeing = np.bincount(cells // domain, weights=counts * (counts - 1.0), minlength=sizes.size)
@@ -212,14 +253,16 @@ def cluster_weights(
     return total
 
 
-def clustering_weight(
-    codes: NDArray[np.int32], labels: NDArray[np.int64], weights: Sequence[float] | None = None
+def within_group_distance(
+    codes: NDArray[np.int32],
+    labels: NDArray[np.int64],
+    column_weights: Sequence[float] | NDArray[np.float64] | None = None,
 ) -> float:
-    """Return the weight of a clustering, the objective of the partitioning step (P4).
+    """Return the within-group distance of a grouping, the objective of the partitioning problem (P4).
 
     Examples
     --------
-    >>> clustering_weight(np.array([[0], [1], [1], [0]], np.int32), np.array([0, 1, 1, 0]))
+    >>> within_group_distance(np.array([[0], [1], [1], [0]], np.int32), np.array([0, 1, 1, 0]))
     0.0
     """
-    return float(cluster_weights(codes, labels, weights).sum())
+    return float(group_distances(codes, labels, column_weights).sum())

@@ -1,8 +1,8 @@
-"""How many cores the work may use, and the one way to share it.
+"""The number of threads, and the functions that distribute work over them.
 
-The compiled loops release the lock of the interpreter, so plain threads use all cores. Work is cut into jobs that do
-not depend on how many threads there are, and results come back in the order of the jobs: the answer never depends on
-the number of threads.
+The compiled loops release the global interpreter lock, so threads use all cores. Work is divided into jobs that do not
+depend on the number of threads, and results are returned in the order of the jobs, so that no result depends on the
+number of threads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _chosen: int | None = None
 
 
 def set_threads(n: int | None) -> None:
-    """Choose how many threads long work may use; None: one for each core this process may use.
+    """Set how many threads long work may use; None for one thread per core that this process may use.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def get_threads() -> int:
 
 
 def run_two(first: Callable[[], R], second: Callable[[], R], apart: bool = True) -> tuple[R, R]:
-    """Return the results of two functions that do not need each other, at the same time if ``apart`` and allowed.
+    """Return the results of two independent functions, in parallel if ``apart`` and more than one thread is allowed.
 
     Examples
     --------
@@ -73,8 +73,8 @@ def run_two(first: Callable[[], R], second: Callable[[], R], apart: bool = True)
 def run_in_threads(function: Callable[[J], R], jobs: Iterable[J]) -> list[R]:
     """Return the results of the function for all jobs, in the order of the jobs.
 
-    The first job runs before the others, so that compiled loops are compiled once. An error in a job is raised here
-    after the jobs that have begun are finished.
+    The first job runs before the others, so that loops are compiled only once. An error in a job is raised here after
+    the jobs that have begun are finished.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def run_in_threads(function: Callable[[J], R], jobs: Iterable[J]) -> list[R]:
         futures = [pool.submit(function, job) for job in jobs[1:]]
         try:
             return [first, *(future.result() for future in futures)]
-        except BaseException:  # an interrupt too: do not begin what is still waiting
+        except BaseException:  # also an interrupt: jobs that have not begun are cancelled
             for future in futures:
                 future.cancel()
             raise

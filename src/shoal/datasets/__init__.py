@@ -1,4 +1,4 @@
-"""Generated tables, and loaders of the reference data of the literature; nothing is downloaded."""
+"""Generated tables, and loaders of the reference data of the literature. No data are downloaded."""
 
 from shoal.datasets.nominal_tables import adult_categories, category_codes, matching_instance, nominal_problems
 from shoal.datasets.patient_table import EDUCATION_ORDER, patients

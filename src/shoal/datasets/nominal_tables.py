@@ -1,8 +1,8 @@
-"""Tables of categories: the samples of Adult and generated tables of Cost 2023, and a hard instance by construction.
+"""Categorical microdata: the samples of Adult and generated tables of Cost 2023, and hard instances by construction.
 
 Cost 2023, section 6.2.1 (Adult, tables with a prescribed share of confidentiality problems) and section 3.1 (the
-reduction from three-dimensional matching). A *problem* is a record whose combination of values occurs fewer than k
-times. Everything here is found through :mod:`shoal.datasets` too.
+reduction from three-dimensional matching). A confidentiality *problem* is a record that violates k-anonymity: fewer
+than k records have its combination of values. :mod:`shoal.datasets` exports all functions.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ SYNTHETIC_DOMAINS = (2, 5, 6, 7, 7)
 def adult_categories(n: int | None = None, attributes: int = 5, *, seed: int = 0) -> Any:
     """Return the categorical attributes of Adult as a polars DataFrame, or a random sample of its records.
 
-    The training file without the records that miss a categorical value, 30,162 in all (Cost 2023, section 6.2.1).
+    The training file without the records that miss a categorical value, 30,162 records (Cost 2023, section 6.2.1).
 
     Parameters
     ----------
     n
-        The size of a sample without replacement; all records if not given.
+        The size of a sample without replacement; by default all records.
     attributes
-        How many attributes, in the order of ``ADULT_ATTRIBUTES``.
+        The number of attributes, in the order of ``ADULT_ATTRIBUTES``.
     seed
-        The same seed gives the same sample.
+        Seed of the random sample.
     """
     import polars as pl
 
     from shoal.datasets.reference import load
 
     if not 1 <= attributes <= len(ADULT_ATTRIBUTES):
-        raise ParameterError(f"attributes={attributes}: Adult has 1 to {len(ADULT_ATTRIBUTES)} categorical attributes")
+        raise ParameterError(f"attributes={attributes} is not possible; choose 1 to {len(ADULT_ATTRIBUTES)}")
     table = load("adult").head(ADULT_TRAINING).select(ADULT_ATTRIBUTES)
     table = table.filter(pl.all_horizontal(pl.all() != "?")).select(ADULT_ATTRIBUTES[:attributes])
     if n is None:
         return table
     if not 1 <= n <= len(table):
-        raise ParameterError(f"n={n}: Adult has 1 to {len(table)} records to sample from")
+        raise ParameterError(f"n={n} is not possible; choose 1 to {len(table)} records")
     return table[np.sort(np.random.default_rng(seed).choice(len(table), n, replace=False))]
 
 
 def category_codes(table: Any) -> NDArray[np.int32]:
-    """Return the columns of a polars DataFrame as codes: the place of each value in the sorted list of its column.
+    """Return the columns of a polars DataFrame as codes: the position of each value in the sorted list of its column.
 
     Examples
     --------
@@ -86,9 +86,9 @@ def nominal_problems(
 ) -> NDArray[np.int32]:
     """Return a table of codes in which ceil(share n) records are confidentiality problems (Cost 2023, section 6.2.1).
 
-    First combinations with k to 0.15 n + 1 copies, then combinations with 1 to k - 1 copies; values are uniform, no
-    combination is drawn twice, and the records are shuffled. The last block of each part is cut to the number wanted; a
-    rest that would be a problem joins the last block of the first part.
+    First combinations with k to 0.15 n + 1 copies are drawn, then combinations with 1 to k - 1 copies; values are
+    uniform, no combination is drawn twice, and the records are shuffled. The last combination of each part has as many
+    copies as are missing; if these are fewer than k in the first part, the combination before it has more.
 
     Parameters
     ----------
@@ -101,16 +101,16 @@ def nominal_problems(
     domains
         The number of values of each attribute.
     seed
-        The same seed gives the same table.
+        Seed of the random numbers.
 
     Examples
     --------
-    >>> from shoal.core.row_classes import problem_rows
-    >>> int(problem_rows(nominal_problems(200, 0.2, 3), 3).sum())
+    >>> from shoal.core.row_classes import unsafe_rows
+    >>> int(unsafe_rows(nominal_problems(200, 0.2, 3), 3).sum())
     40
     """
     if not 0 <= share <= 1:
-        raise ParameterError(f"share={share} must lie between 0 and 1")
+        raise ParameterError(f"share={share} is not possible; choose 0 to 1")
     rng = np.random.default_rng(seed)
     problems = ceil(share * n - 1e-9)
     safe = n - problems
@@ -128,8 +128,8 @@ def nominal_problems(
         problems -= copies
     if len(sizes) > prod(domains):
         raise ParameterError(
-            f"{len(sizes)} different combinations are needed, but {len(domains)} attributes with {prod(domains)} "
-            "combinations are given; enlarge the domains or lower n or share"
+            f"{len(sizes)} different combinations are needed, but the {len(domains)} attributes have {prod(domains)}; "
+            "enlarge domains, or lower n or share"
         )
     combinations = np.array(_distinct(rng, domains, len(sizes)), np.int32).reshape(len(sizes), len(domains))
     return rng.permutation(np.repeat(combinations, sizes, axis=0))
@@ -145,7 +145,7 @@ def _distinct(rng: np.random.Generator, domains: Sequence[int], wanted: int) -> 
 
 @dataclass(frozen=True)
 class MatchingInstance:
-    """A frequency vector that can be made 3-anonymous within its tolerances exactly if a matching exists.
+    """A frequency vector that can be made 3-anonymous within its tolerances if and only if a matching exists.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class MatchingInstance:
     tolerance
         The error allowed in each cell, table after table.
     total
-        The number of records wanted, 3 q.
+        The number of records of the 3-anonymous vector, 3 q.
     """
 
     rows: NDArray[np.int32]
@@ -191,6 +191,6 @@ def matching_instance(q: int, triples: Sequence[tuple[int, int, int]]) -> Matchi
     counts = np.array([tuple(row) in chosen for row in rows.tolist()], np.int64)
     margins = np.concatenate([np.bincount(rows[:, j], counts, q) for j in range(3)])
     if (margins > 3).any():
-        raise ParameterError("an element occurs in more than three triples")
+        raise ParameterError("an element occurs in more than three triples; at most three are allowed")
     tolerance = np.concatenate([np.select([margins == 1, margins == 2], [2.0, 1.0], 0.0), 2.0 * counts])
     return MatchingInstance(rows, counts, ((0,), (1,), (2,), (0, 1, 2)), tolerance, 3 * q)

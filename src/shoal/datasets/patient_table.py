@@ -1,4 +1,4 @@
-"""A generated table of hospital patients, to try Shoal on without real data."""
+"""A generated table of hospital patients, for examples and tests without real data."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ EDUCATION_ORDER = ("primary", "secondary", "bachelor", "master", "doctorate")
 def patients(n: int = 1000, *, missing: float = 0.0, seed: int = 0) -> Any:
     """Return a generated table of hospital patients as a polars DataFrame.
 
-    Mixed types as they occur: a name, whole and fractional numbers, a date, ordered and unordered categories, and a
-    diagnosis that depends on age. No person in it exists.
+    The columns have mixed types: a name, integers and floats, a date, ordered and unordered categories, and a diagnosis
+    that depends on age. All persons are fictitious.
 
     Parameters
     ----------
     n
         The number of patients.
     missing
-        The share of income and education values that are missing.
+        Fraction of missing values in the columns income and education.
     seed
-        The same seed gives the same table.
+        Random seed (default 0).
 
     Examples
     --------
@@ -93,7 +93,7 @@ def patients(n: int = 1000, *, missing: float = 0.0, seed: int = 0) -> Any:
         rng.choice(["fracture", "appendicitis", "pneumonia", "migraine"], n, p=[0.35, 0.15, 0.3, 0.2]),
     )
     stay = 1 + rng.poisson(1.5 + 6 * risk)
-    holes = {name: rng.uniform(size=n) < missing for name in ("education", "income")}
+    empty = {name: rng.uniform(size=n) < missing for name in ("education", "income")}
     table = pl.DataFrame(
         {
             "name": np.char.add(np.char.add(rng.choice(first, n), " "), rng.choice(last, n)),
@@ -108,4 +108,4 @@ def patients(n: int = 1000, *, missing: float = 0.0, seed: int = 0) -> Any:
             "stay_days": stay,
         }
     )
-    return table.with_columns(pl.when(pl.Series(~hole)).then(pl.col(name)).alias(name) for name, hole in holes.items())
+    return table.with_columns(pl.when(pl.Series(~mask)).then(pl.col(name)).alias(name) for name, mask in empty.items())

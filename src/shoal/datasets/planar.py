@@ -1,9 +1,9 @@
-"""Hard tables by construction: records in the plane whose best grouping decides a planar 3-SAT formula.
+"""Hard instances of microaggregation: points in the plane whose optimal grouping decides a planar 3-SAT formula.
 
-Thaeter 2021, section 4.2. Every variable is a closed circuit of points at distance 1, whose two perfect matchings stand
-for true and false; every clause is one record near an edge of the circuit of each of its literals. The formula is
-satisfiable exactly if some grouping into groups of k costs at most ``threshold``. Drawn as a comb: variables in a row,
-arms up and down, clauses nested above and below. Found through :mod:`shoal.datasets` too.
+Thaeter 2021, section 4.2. Every variable is a closed circuit of points at distance 1, whose two perfect matchings
+represent true and false; every clause is one record near an edge of the circuit of each of its literals. The formula is
+satisfiable if and only if a grouping into groups of at least k has an SSE of at most ``threshold``. The layout is a
+comb: the variables are in a row, with arms up and down, and the clauses are nested above and below.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from shoal.errors import ParameterError
 
 ALPHA = 6.25
 """The squared distance of a clause to the circuits of its literals."""
-SLOT = 10  # from arm to arm
-LEVEL = 8  # from clause to clause
-FIRST = 12.5  # the height of the lowest clause
+SLOT = 10  # distance between arms
+LEVEL = 8  # distance between clauses
+FIRST = 12.5  # height of the lowest clause
 
 Point = tuple[float, float]
 Clause = tuple[int, ...]
@@ -29,22 +29,22 @@ Clause = tuple[int, ...]
 
 @dataclass(frozen=True)
 class PlanarInstance:
-    """A table whose best grouping decides a formula.
+    """A table whose optimal grouping decides a formula.
 
     Parameters
     ----------
     points
         The records: those of the circuits, circuit by circuit, then one for each clause.
     k
-        The smallest group allowed.
+        Minimum group size.
     threshold
-        The smallest SSE if the formula is satisfiable; it is exceeded otherwise.
+        The smallest SSE if the formula is satisfiable; otherwise every grouping exceeds it.
     clauses
-        The formula: whole numbers, negative for negated variables.
+        The formula: integers, negative for negated variables.
     circuits
         For each variable its points in their cyclic order; the edges from even to odd numbers are the true matching.
     clause_points
-        The place of each clause.
+        The coordinates of each clause.
     """
 
     points: NDArray[np.float64]
@@ -55,9 +55,9 @@ class PlanarInstance:
     clause_points: NDArray[np.float64]
 
     def labels(self, assignment: Sequence[bool]) -> NDArray[np.int64]:
-        """Return the grouping of an assignment: its matchings, and each clause where it costs least.
+        """Return the grouping of an assignment: its matchings, and each clause in the group that it is nearest to.
 
-        It costs the threshold if the assignment satisfies the formula.
+        Its SSE is the threshold if the assignment satisfies the formula.
         """
         labels: list[NDArray[np.int64]] = []
         centres: list[NDArray[np.float64]] = []
@@ -71,8 +71,8 @@ class PlanarInstance:
                 inside = number == group
                 centres.append(np.average(circuit[inside], axis=0, weights=copies[inside]))
             labels.append(np.repeat(number, copies))
-        places = np.array(centres)
-        joined = [int(np.argmin(((places - clause) ** 2).sum(axis=1))) for clause in self.clause_points]
+        means = np.array(centres)
+        joined = [int(np.argmin(((means - clause) ** 2).sum(axis=1))) for clause in self.clause_points]
         return np.concatenate([*labels, np.array(joined, np.int64)])
 
 
@@ -82,14 +82,14 @@ def planar_instance(clauses: Sequence[Sequence[int]], k: int = 4) -> PlanarInsta
     Parameters
     ----------
     clauses
-        One to three literals each: 2 is the second variable, -2 its negation. The clauses must fit above and below a
-        row of the variables without crossing.
+        One to three literals each: 2 is the second variable, -2 its negation. It must be possible to draw the clauses
+        above and below a row of the variables without crossings.
     k
-        At least 4.
+        Minimum group size, at least 4.
 
     Examples
     --------
-    >>> instance = planar_instance([(-1, 2, 3), (2, -3, 4), (1, -2)])  # the example of the thesis
+    >>> instance = planar_instance([(-1, 2, 3), (2, -3, 4), (1, -2)])  # the example of Thaeter 2021
     >>> labels = instance.labels([True, True, False, False])  # satisfies it, so its SSE is the threshold
     >>> int(np.bincount(labels).min()), len(instance.clause_points)
     (4, 3)
@@ -105,10 +105,10 @@ def planar_instance(clauses: Sequence[Sequence[int]], k: int = 4) -> PlanarInsta
         raise ParameterError("a formula needs at least one clause")
     layout = _Layout(formula, count)
     circuits = tuple(layout.circuit(variable) for variable in range(1, count + 1))
-    places = np.array([layout.place(number) for number in range(len(formula))])
+    positions = np.array([layout.position(number) for number in range(len(formula))])
     half, m = sum(len(circuit) for circuit in circuits) // 2, len(formula)
     records = [np.repeat(circuit, _copies(len(circuit), k), axis=0) for circuit in circuits]
-    return PlanarInstance(np.vstack([*records, places]), k, _threshold(half, m, k), formula, circuits, places)
+    return PlanarInstance(np.vstack([*records, positions]), k, _threshold(half, m, k), formula, circuits, positions)
 
 
 def _threshold(half: int, m: int, k: int) -> float:
@@ -124,7 +124,7 @@ def _copies(length: int, k: int) -> NDArray[np.int64]:
 
 
 class _Layout:
-    """Where everything lies: sides and levels of the clauses, slots of the arms."""
+    """The layout: sides and levels of the clauses, slots of the arms."""
 
     def __init__(self, clauses: tuple[Clause, ...], count: int) -> None:
         self.legs = [tuple(sorted(clause, key=abs)) for clause in clauses]
@@ -152,7 +152,7 @@ class _Layout:
         return last - first
 
     def _sides(self) -> list[bool]:
-        """Return for each clause whether it lies above, so that no leg of an outer one meets an inner one."""
+        """Return for each clause whether it is above, such that no leg of an outer clause crosses an inner one."""
         above: list[bool] = []
 
         def crosses(inner: int, outer: int) -> bool:
@@ -175,7 +175,7 @@ class _Layout:
         if not extend():
             raise ParameterError(
                 "these clauses cannot be drawn above and below a row of the variables without crossing; "
-                "renumber the variables or take clauses away"
+                "renumber the variables or remove clauses"
             )
         return [side for _, side in sorted(zip(self.inner_first, above, strict=True))]
 
@@ -188,18 +188,18 @@ class _Layout:
 
     def _arms(self, variable: int, side: bool) -> list[int]:
         """Return the clauses of a variable on a side from left to right: ending there, passing, beginning."""
-        mine = [c for c in self.inner_first if self.above[c] == side and variable in map(abs, self.legs[c])]
-        ending = [c for c in mine if self._ends(c)[1] == variable and self._ends(c)[0] < variable]
-        beginning = [c for c in mine if self._ends(c)[0] == variable and self._ends(c)[1] > variable]
-        passing = [c for c in mine if c not in ending and c not in beginning]
+        own = [c for c in self.inner_first if self.above[c] == side and variable in map(abs, self.legs[c])]
+        ending = [c for c in own if self._ends(c)[1] == variable and self._ends(c)[0] < variable]
+        beginning = [c for c in own if self._ends(c)[0] == variable and self._ends(c)[1] > variable]
+        passing = [c for c in own if c not in ending and c not in beginning]
         return ending + passing + beginning[::-1]
 
-    def place(self, clause: int) -> Point:
-        """Return the place of a clause, as if it lay above; below, everything is mirrored at the middle of the bars."""
-        x, y = self._place(clause)
+    def position(self, clause: int) -> Point:
+        """Return the coordinates of a clause; those below are mirrored at the middle of the bars."""
+        x, y = self._position_above(clause)
         return x, (y if self.above[clause] else 2 - y)
 
-    def _place(self, clause: int) -> Point:
+    def _position_above(self, clause: int) -> Point:
         legs = self.legs[clause]
         middle = {1: 0, 3: 1}.get(len(legs))
         first, beyond = (legs[0], 6.5) if middle is None else (legs[middle], 0.5)
@@ -209,19 +209,19 @@ class _Layout:
         """Return the points of a circuit, counter-clockwise from the lower left corner of its bar."""
         start, stop = self.bars[variable - 1]
         cells = {(x, y) for x in range(start, stop) for y in (0, 1)}
-        mine = [c for c in range(len(self.legs)) if variable in map(abs, self.legs[c])]
-        for clause in mine:
+        own = [c for c in range(len(self.legs)) if variable in map(abs, self.legs[c])]
+        for clause in own:
             cells |= {(x, y if self.above[clause] else 1 - y) for x, y in self._arm(variable, clause)}
         points: list[Point] = list(_boundary(cells, (start, 0)))
-        for clause in mine:
+        for clause in own:
             literal = next(literal for literal in self.legs[clause] if abs(literal) == variable)
             if self._near_edge_is_true(points, clause) != (literal > 0):
                 points = self._shifted(points, variable, clause)
         return np.array(points)
 
     def _arm(self, variable: int, clause: int) -> set[tuple[int, int]]:
-        """Return the cells of an arm, two wide, that ends 5/2 from the clause, as if that lay above."""
-        x, y = self._place(clause)
+        """Return the cells of an arm, two wide, that ends at distance 5/2 from the clause, for a clause above."""
+        x, y = self._position_above(clause)
         column = self.slot[variable, clause]
         legs = [abs(literal) for literal in self.legs[clause]]
         side = legs.index(variable) if len(legs) > 1 else 1
@@ -233,7 +233,7 @@ class _Layout:
         return arm | {(a, h) for a in reach for h in (low, low + 1)}
 
     def _near_edge_is_true(self, points: list[Point], clause: int) -> bool:
-        distances = ((np.array(points) - self.place(clause)) ** 2).sum(axis=1)
+        distances = ((np.array(points) - self.position(clause)) ** 2).sum(axis=1)
         near = np.sort(np.argsort(distances, kind="stable")[:2])
         return bool(near[0] % 2 == 0 and near[1] == near[0] + 1)
 

@@ -1,4 +1,4 @@
-"""The reference data of the literature, read from the directory that ``$SHOAL_DATA`` names; nothing is downloaded."""
+"""The reference data of the literature, read from the directory in the environment variable ``SHOAL_DATA``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def load(name: str) -> Any:
     Parameters
     ----------
     name
-        One of the names in ``REFERENCE``, for example ``census`` or ``tarragona``.
+        One of the names in ``REFERENCE``, for example ``census`` or ``tarragona``. The file must be in the directory
+        that the environment variable ``SHOAL_DATA`` names; it is not downloaded.
     """
     import polars as pl
 
@@ -38,14 +39,18 @@ def load(name: str) -> Any:
 
 
 def reference_path(name: str) -> Path:
-    """Return the file of a reference data set, or an error that says where it was looked for."""
+    """Return the file of a reference data set in the directory that the environment variable ``SHOAL_DATA`` names."""
     if name not in REFERENCE:
         raise ParameterError(f'there is no reference data set "{name}"; {suggestion(name, REFERENCE)}')
-    folders = [Path("..", "shared", "data")]
-    if os.environ.get("SHOAL_DATA"):
-        folders.insert(0, Path(os.environ["SHOAL_DATA"]))
-    for folder in folders:
-        if (folder / REFERENCE[name]).is_file():
-            return folder / REFERENCE[name]
-    looked = " and ".join(str(folder) for folder in folders)
-    raise FileProblem(f"{REFERENCE[name]} was not found in {looked}; set SHOAL_DATA to the folder that holds it")
+    directory = os.environ.get("SHOAL_DATA")
+    if not directory:
+        raise FileProblem(
+            f"the environment variable SHOAL_DATA is not set; set it to the directory that contains {REFERENCE[name]}"
+        )
+    path = Path(directory, REFERENCE[name])
+    if not path.is_file():
+        raise FileProblem(
+            f"{REFERENCE[name]} is not in {directory}; set the environment variable SHOAL_DATA to the directory that "
+            "contains it"
+        )
+    return path

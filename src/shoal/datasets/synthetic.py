@@ -1,4 +1,4 @@
-"""The synthetic databases of the papers: SimU and SimC (Thaeter 2021, section 5.2)."""
+"""The synthetic databases SimU and SimC (Thaeter 2021, section 5.2)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Differential privacy, as users see it: mechanisms, their promises and their accounts.
+"""Differential privacy: mechanisms, their guarantees and the accounting of the privacy budget.
 
-``release`` takes a table to a table. The other names are the mechanisms themselves, on whole numbers of a public grid,
-with the calculators of the papers; their files are in ``shoal.dp``. All noise comes from OpenDP
-(``python3 -m pip install 'shoal[dp]'``), which is imported by the first call that draws some.
+``release`` reads a table and returns a table. The other names are the mechanisms themselves, on integer cells of a
+public grid, and functions that compute the bounds of the papers. All noise comes from OpenDP
+(``python3 -m pip install 'shoal[dp]'``), which is imported by the first call that draws noise.
 """
 
 from importlib import import_module
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from shoal.dp.small_db_mechanism import small_db, small_db_size
     from shoal.dp.vc_dimensions import shatters, vc_dimension, vc_dimension_of_boxes
 
-_HOMES = {
+_MODULES = {
     "Accountant": "accountant",
     "Audit": "audits",
     "Guarantee": "guarantee",
@@ -131,9 +131,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'shoal.dp' has no attribute {name!r}")
-    return getattr(import_module(f"shoal.dp.{_HOMES[name]}"), name)
+    return getattr(import_module(f"shoal.dp.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,8 +1,8 @@
-"""The accountant: every spend of the privacy budget in a list, and their sum (Thaeter 2021, Fact 10.5).
+"""Privacy accounting: a list of all queries with their privacy loss, and the total (Thaeter 2021, Fact 10.5).
 
-Spends on the same records add up (sequential composition). A spend on disjoint parts of the records counts once, since
-a record is in one part only (parallel composition; add-remove neighbours). Sums are kept as exact fractions, so that
-shares of a budget never add up to more than it by rounding.
+The losses of queries to the same records add up (sequential composition). A query to disjoint parts of the records
+counts once, since a record is in one part only (parallel composition; add-remove neighbours). Sums are exact fractions,
+so that rounding never makes the shares of a budget exceed it.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from shoal.errors import ParameterError
 
 @dataclass(frozen=True)
 class Spend:
-    """One line of the account.
+    """The privacy loss of a query, or of several equal ones.
 
     Parameters
     ----------
-    what
-        What was asked of the data.
+    query
+        Description of the query.
     epsilon, delta
-        The price of one question.
+        Privacy loss of one query.
     times
-        How many questions at most are put to the same records: their prices add up.
+        Maximum number of such queries to the same records; their losses add up.
     parts
-        How many disjoint parts of the records each question is put to: this costs nothing more.
+        Number of disjoint parts of the records that each query is applied to; this adds no loss.
     """
 
-    what: str
+    query: str
     epsilon: float
     delta: float = 0.0
     times: int = 1
@@ -40,46 +40,46 @@ class Spend:
 
     @property
     def total_epsilon(self) -> Fraction:
-        """The price of the line."""
+        """The total epsilon of these queries."""
         return Fraction(self.epsilon) * self.times
 
     @property
     def total_delta(self) -> Fraction:
-        """The failure probability of the line."""
+        """The total delta of these queries."""
         return Fraction(self.delta) * self.times
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the line for a manifest."""
+        """Return the entry for a manifest."""
         return {
-            "what": self.what,
+            "query": self.query,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "times": self.times,
             "disjoint_parts": self.parts,
-            "cost_epsilon": float(self.total_epsilon),
-            "cost_delta": float(self.total_delta),
+            "total_epsilon": float(self.total_epsilon),
+            "total_delta": float(self.total_delta),
         }
 
 
 class Accountant:
-    """Keeps the account of a budget and refuses to overspend it.
+    """Records the privacy loss of queries and raises an error before the privacy budget is exceeded.
 
     Parameters
     ----------
     epsilon, delta
-        The whole budget.
+        The privacy budget.
 
     Examples
     --------
-    >>> account = Accountant(1.0)
-    >>> third = account.share(1, 3)
+    >>> accountant = Accountant(1.0)
+    >>> third = accountant.share(1, 3)
     >>> for level in range(3):
-    ...     _ = account.spend(f"level {level}", third)
-    >>> account.spend("one more", 0.1)
+    ...     _ = accountant.spend(f"level {level}", third)
+    >>> accountant.spend("one more", 0.1)
     Traceback (most recent call last):
         ...
-    shoal.errors.ParameterError: "one more" would cost epsilon=0.1, but of the budget of 1 only 5.55112e-17 is left
-    >>> account.spent_epsilon <= 1.0, len(account.spends)
+    shoal.errors.ParameterError: "one more" needs epsilon=0.1, but only 5.55112e-17 of the budget of 1 is left
+    >>> accountant.spent_epsilon <= 1.0, len(accountant.spends)
     (True, 3)
     """
 
@@ -91,43 +91,46 @@ class Accountant:
         self.spends: list[Spend] = []
 
     def share(self, part: int, whole: int, of: float | None = None) -> float:
-        """Return part/whole of an epsilon (of the budget if none is given), rounded down."""
+        """Return part / whole of an epsilon (by default of the budget), rounded down."""
         return rounded_down(Fraction(self.epsilon if of is None else of) * part / whole)
 
-    def spend(self, what: str, epsilon: float, delta: float = 0.0, *, times: int = 1, parts: int = 1) -> float:
-        """Write down a spend before it is made; returns its epsilon, or raises if the budget does not allow it."""
-        line = Spend(what, epsilon, delta, times, parts)
+    def spend(self, query: str, epsilon: float, delta: float = 0.0, *, times: int = 1, parts: int = 1) -> float:
+        """Record the privacy loss of a query before it is run; returns its epsilon.
+
+        Raises :class:`ParameterError` if the budget does not allow the query.
+        """
+        line = Spend(query, epsilon, delta, times, parts)
         left = Fraction(self.epsilon) - self._sum_epsilon()
         if line.total_epsilon > left:
             raise ParameterError(
-                f'"{what}" would cost epsilon={float(line.total_epsilon):g}, but of the budget of {self.epsilon:g} '
-                f"only {float(left):g} is left"
+                f'"{query}" needs epsilon={float(line.total_epsilon):g}, but only {float(left):g} of the budget of '
+                f"{self.epsilon:g} is left"
             )
         left = Fraction(self.delta) - self._sum_delta()
         if line.total_delta > left:
             raise ParameterError(
-                f'"{what}" would cost delta={float(line.total_delta):g}, but of the budget of {self.delta:g} '
-                f"only {float(left):g} is left"
+                f'"{query}" needs delta={float(line.total_delta):g}, but only {float(left):g} of the budget of '
+                f"{self.delta:g} is left"
             )
         self.spends.append(line)
         return epsilon
 
     @property
     def spent_epsilon(self) -> float:
-        """The sum of all spends."""
+        """The total epsilon of all queries."""
         return float(self._sum_epsilon())
 
     @property
     def spent_delta(self) -> float:
-        """The sum of all failure probabilities."""
+        """The total delta of all queries."""
         return float(self._sum_delta())
 
     def guarantee(self, neighbours: Neighbours = Neighbours.ADD_REMOVE, public: tuple[str, ...] = ()) -> Guarantee:
-        """Return what the whole budget promises, whether or not all of it was spent."""
+        """Return the guarantee of the entire budget, whether or not all of it was spent."""
         return Guarantee(self.epsilon, self.delta, neighbours, public)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return budget, spends and sum for a manifest."""
+        """Return budget, queries and total for a manifest."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,

@@ -1,7 +1,7 @@
 """A database as a histogram over a universe of possible records (Thaeter 2021, section 10.1).
 
-The universe is a grid of cells, the product of the values that each column may have. It must be known without looking
-at the data: bounds and numbers of cells are given by a person, never measured.
+The universe is a grid of cells: the product of the possible values of all columns. It must not depend on the data:
+bounds and numbers of cells are declared by the user, never computed from the records.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import DataError, ParameterError
 
-MOST_CELLS = 1_000_000
-"""The largest universe that is counted cell by cell."""
+MAX_CELLS = 1_000_000
+"""The largest number of cells of a universe."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Universe:
     def __post_init__(self) -> None:
         if not self.shape or any(cells < 1 for cells in self.shape):
             raise ParameterError(f"a universe needs at least one cell for each column, not {self.shape}")
-        if self.size > MOST_CELLS:
+        if self.size > MAX_CELLS:
             raise ParameterError(
                 f"a universe of {' x '.join(map(str, self.shape))} = {self.size:,} cells is too large to count; "
-                f"use fewer cells or fewer columns (at most {MOST_CELLS:,} cells together)"
+                f"use fewer cells or fewer columns (at most {MAX_CELLS:,} cells together)"
             )
 
     @property
@@ -60,14 +60,14 @@ class Universe:
 
 @dataclass(frozen=True, eq=False)
 class HistogramDatabase:
-    """How often each possible record occurs.
+    """The number of occurrences of each possible record.
 
     Parameters
     ----------
     universe
-        What may occur.
+        The possible records.
     counts
-        How often it does, one whole number for each cell.
+        The number of records in each cell, as integers.
 
     Examples
     --------
@@ -86,19 +86,18 @@ class HistogramDatabase:
         counts = np.asarray(self.counts)
         if counts.dtype.kind not in "iu" or counts.shape != (self.universe.size,) or (counts < 0).any():
             raise DataError(
-                f"a histogram over {self.universe.size} cells is a list of {self.universe.size} whole numbers of at "
-                "least 0"
+                f"a histogram over {self.universe.size} cells is a list of {self.universe.size} integers of at least 0"
             )
 
     @classmethod
     def of(cls, codes: ArrayLike, shape: Sequence[int]) -> HistogramDatabase:
-        """Count records given as cells, n x d whole numbers from 0."""
+        """Count records that are given as cells: n x d integers from 0."""
         universe = Universe(tuple(int(cells) for cells in shape))
         cells = np.asarray(codes, np.int64).reshape(-1, len(universe.shape))
         if cells.size and ((cells < 0).any() or (cells >= np.array(universe.shape)).any()):
-            raise DataError(f"there are records outside the universe of {' x '.join(map(str, universe.shape))} cells")
-        places = np.ravel_multi_index(tuple(cells.T), universe.shape)
-        return cls(universe, np.bincount(places, minlength=universe.size).astype(np.int64))
+            raise DataError(f"some records are outside the universe of {' x '.join(map(str, universe.shape))} cells")
+        positions = np.ravel_multi_index(tuple(cells.T), universe.shape)
+        return cls(universe, np.bincount(positions, minlength=universe.size).astype(np.int64))
 
     @property
     def size(self) -> int:
@@ -106,7 +105,7 @@ class HistogramDatabase:
         return int(self.counts.sum())
 
     def distance(self, other: HistogramDatabase) -> int:
-        """Return how many records must be added or removed to get from one to the other (Def. 10.3)."""
+        """Return the number of records to add or remove to obtain the other database (Def. 10.3)."""
         if self.universe != other.universe:
             raise DataError("databases over different universes have no distance")
         return int(np.abs(self.counts - other.counts).sum())

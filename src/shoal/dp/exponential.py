@@ -1,7 +1,8 @@
-"""The exponential mechanism: a choice, the better the likelier (Thaeter 2021, Def. 10.11; McSherry & Talwar 2007).
+"""The exponential mechanism: a random choice that prefers high utility (Thaeter 2021, Def. 10.11).
 
-Choice r is made with probability proportional to exp(epsilon u(r) / (2 sensitivity)). A choice that is worse than the
-best by (2 sensitivity / epsilon) (ln m + t) among m is made with probability at most exp(-t).
+McSherry & Talwar 2007. Candidate r is chosen with probability proportional to exp(epsilon u(r) / (2 sensitivity)).
+Among m candidates, the utility of the chosen one is below the best by (2 sensitivity / epsilon) (ln m + t) or more with
+probability at most exp(-t).
 """
 
 from __future__ import annotations
@@ -14,26 +15,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.dp.guarantee import Guarantee, Neighbours, check_epsilon, check_share
-from shoal.dp.opendp_library import LARGEST, select
+from shoal.dp.guarantee import Guarantee, Neighbours, check_epsilon, check_fraction
+from shoal.dp.opendp_library import LARGEST_INTEGER, select
 from shoal.errors import DataError, ParameterError
 
-_STEPS = 2**30
+_UTILITY_STEPS = 2**30
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen.
+    """The result of the exponential mechanism.
 
     Parameters
     ----------
-    place
-        The place of the chosen candidate in the list.
+    index
+        The position of the chosen candidate in the list, from 0.
     guarantee
-        What is promised.
+        The privacy guarantee.
     """
 
-    place: int
+    index: int
     guarantee: Guarantee
 
 
@@ -50,23 +51,23 @@ def exponential_mechanism(
     ----------
     utilities
         The utility u(X, r) of each candidate r; the candidates must not depend on the data. Floats are rounded to
-        2**-30 of the sensitivity, and the sensitivity is widened by as much, so that the promise does not hang on how
-        a sum was rounded.
+        2**-30 of the sensitivity, and the sensitivity is increased by the same amount, so that the guarantee does not
+        depend on the rounding of sums.
     sensitivity
-        The largest change of any one utility between neighbours.
+        The largest change of the utility of any candidate between neighbours.
     epsilon
-        The price.
+        Privacy loss epsilon.
     neighbours
         The relation for which the sensitivity holds.
 
     Returns
     -------
     choice
-        The place of the candidate. Cost O(number of candidates).
+        The position of the candidate. Time O(number of candidates).
 
     Examples
     --------
-    >>> exponential_mechanism([0, 1000, 3], sensitivity=1, epsilon=1.0).place
+    >>> exponential_mechanism([0, 1000, 3], sensitivity=1, epsilon=1.0).index
     1
     """
     check_epsilon(epsilon)
@@ -74,24 +75,24 @@ def exponential_mechanism(
         raise ParameterError(f"sensitivity={sensitivity!r} must be a finite number above 0")
     scores: NDArray[Any] = np.asarray(utilities)
     if scores.ndim != 1 or not scores.size or scores.dtype.kind not in "iuf":
-        raise DataError("the exponential mechanism takes one number for each candidate, and at least one candidate")
+        raise DataError("the exponential mechanism needs one number for each candidate, and at least one candidate")
     if not np.isfinite(scores).all():
-        raise DataError("utilities must be finite; there are NaN or infinite ones")
-    whole = scores.dtype.kind in "iu" and sensitivity == int(sensitivity)
-    if whole:
+        raise DataError("utilities must be finite; some are NaN or infinite")
+    integers = scores.dtype.kind in "iu" and sensitivity == int(sensitivity)
+    if integers:
         steps, change = [int(score) for score in scores.tolist()], int(sensitivity)
     else:
-        per = _STEPS / Fraction(sensitivity)
-        steps, change = [round(Fraction(score) * per) for score in scores.tolist()], _STEPS + 1
+        per = _UTILITY_STEPS / Fraction(sensitivity)
+        steps, change = [round(Fraction(score) * per) for score in scores.tolist()], _UTILITY_STEPS + 1
     best = max(steps)
-    if best - min(steps) > LARGEST:
-        raise DataError("utilities lie too far apart for the sensitivity; bound them first, as the data are bounded")
-    gaps = np.array([step - best for step in steps], np.int64)  # only differences count
+    if best - min(steps) > LARGEST_INTEGER:
+        raise DataError("the utilities differ too much for this sensitivity; bound them first")
+    gaps = np.array([step - best for step in steps], np.int64)  # only differences matter
     return Choice(select(gaps, change, epsilon), Guarantee(float(epsilon), 0.0, Neighbours(neighbours)))
 
 
 def exponential_shortfall(candidates: int, sensitivity: float, epsilon: float, beta: float) -> float:
-    """Return how far below the best the chosen utility may fall, except with probability beta.
+    """Return the largest difference between best and chosen utility, exceeded with probability at most beta.
 
     Dwork & Roth 2014, Corollary 3.12: (2 sensitivity / epsilon) (ln candidates + ln 1/beta).
 
@@ -101,5 +102,5 @@ def exponential_shortfall(candidates: int, sensitivity: float, epsilon: float, b
     18.42
     """
     check_epsilon(epsilon)
-    check_share(beta, "beta")
+    check_fraction(beta, "beta")
     return 2 * sensitivity / epsilon * (math.log(candidates) + math.log(1 / beta))

@@ -1,9 +1,9 @@
-"""What differential privacy promises: epsilon, delta, and which databases are neighbours (Thaeter 2021, Def. 10.4).
+"""The guarantee of differential privacy: epsilon, delta and the neighbouring relation (Thaeter 2021, Def. 10.4).
 
 A mechanism M is (epsilon, delta)-differentially private if for every set S of results and all neighbouring databases X
-and Y: Pr[M(X) in S] <= exp(epsilon) Pr[M(Y) in S] + delta. *add-remove* neighbours differ by one record that is there
-or not, so that even the number of records is protected; *replace* neighbours have the same number of records, which is
-public, and differ in the values of one.
+and Y: Pr[M(X) in S] <= exp(epsilon) Pr[M(Y) in S] + delta. *add-remove* neighbours (unbounded differential privacy)
+differ in the presence of one record, so that the number of records is protected too. *replace* neighbours (bounded
+differential privacy) have the same number of records, which is public, and differ in the values of one record.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from shoal.errors import ParameterError
 
 
 class Neighbours(StrEnum):
-    """Which two databases must be hard to tell apart."""
+    """The neighbouring relation: which pairs of databases the guarantee covers."""
 
     ADD_REMOVE = "add-remove"
     REPLACE = "replace"
 
 
-_WORDS = {
+_DESCRIPTIONS = {
     Neighbours.ADD_REMOVE: "one record more or less",
     Neighbours.REPLACE: "one record with other values",
 }
@@ -31,25 +31,25 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A promise of differential privacy.
+    """A guarantee of differential privacy.
 
     Parameters
     ----------
     epsilon
-        The bound on the privacy loss; smaller is safer.
+        Bound on the privacy loss; smaller values protect more.
     delta
-        The probability with which the bound may fail; far below one over the number of records.
+        Probability that the bound fails; it must be far below one over the number of records.
     neighbours
-        Which databases are neighbours.
+        The neighbouring relation.
     public
-        What is taken as known to everybody, and so not protected.
+        Quantities that are considered public and are not protected.
 
     Examples
     --------
-    >>> promise = Guarantee(0.5)
-    >>> promise.sentence
+    >>> guarantee = Guarantee(0.5)
+    >>> guarantee.sentence
     '(0.5, 0)-differential privacy; neighbours: one record more or less'
-    >>> promise.for_replacement().epsilon
+    >>> guarantee.for_replacement().epsilon
     1.0
     """
 
@@ -64,12 +64,13 @@ class Guarantee:
 
     @property
     def sentence(self) -> str:
-        """The promise in words."""
+        """The guarantee in words."""
         known = f"; public: {', '.join(self.public)}" if self.public else ""
-        return f"({self.epsilon:g}, {self.delta:g})-differential privacy; neighbours: {_WORDS[self.neighbours]}{known}"
+        relation = _DESCRIPTIONS[self.neighbours]
+        return f"({self.epsilon:g}, {self.delta:g})-differential privacy; neighbours: {relation}{known}"
 
     def for_replacement(self) -> Guarantee:
-        """Return what the promise means for neighbours by replacement: one record less, then one more.
+        """Return the guarantee for *replace* neighbours that follows: one record less, then one record more.
 
         Group privacy of two steps: 2 epsilon, and (1 + exp(epsilon)) delta (Dwork & Roth 2014, Theorem 2.2 and its
         extension to delta).
@@ -79,12 +80,12 @@ class Guarantee:
         delta = (1 + math.exp(self.epsilon)) * self.delta
         if delta >= 1:
             raise ParameterError(
-                f"epsilon={self.epsilon:g} and delta={self.delta:g} promise nothing for records that are replaced"
+                f"epsilon={self.epsilon:g} and delta={self.delta:g} give no guarantee for records that are replaced"
             )
         return Guarantee(2 * self.epsilon, delta, Neighbours.REPLACE, self.public)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the promise for a manifest."""
+        """Return the guarantee for a manifest."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -95,7 +96,7 @@ class Guarantee:
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Refuse an epsilon that is no positive finite number.
+    """Raise :class:`ParameterError` unless epsilon is a positive finite number in a sensible range.
 
     Examples
     --------
@@ -107,11 +108,11 @@ def check_epsilon(epsilon: float) -> None:
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < math.inf:
         raise ParameterError(f"epsilon={epsilon!r} must be a finite number above 0; common values are 0.1 to 2")
     if not 1e-9 <= epsilon <= 1e6:
-        raise ParameterError(f"epsilon={epsilon:g} is outside 1e-9 to 1e6: all noise, or no privacy at all")
+        raise ParameterError(f"epsilon={epsilon:g} must be between 1e-9 and 1e6; common values are 0.1 to 2")
 
 
 def check_delta(delta: float, *, needed: bool = False) -> None:
-    """Refuse a delta outside 0 to 1, and 0 where the mechanism needs more.
+    """Raise :class:`ParameterError` unless 0 <= delta < 1, and if delta is 0 where the mechanism needs more.
 
     Examples
     --------
@@ -129,13 +130,13 @@ def check_delta(delta: float, *, needed: bool = False) -> None:
         )
 
 
-def check_share(value: float, name: str) -> None:
-    """Refuse a number that is not strictly between 0 and 1."""
+def check_fraction(value: float, name: str) -> None:
+    """Raise :class:`ParameterError` unless a number is strictly between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-        raise ParameterError(f"{name}={value!r} must lie strictly between 0 and 1")
+        raise ParameterError(f"{name}={value!r} must be strictly between 0 and 1")
 
 
-def check_smallest(k: int) -> None:
-    """Refuse a smallest group that is no whole number of at least 1."""
+def check_k(k: int) -> None:
+    """Raise :class:`ParameterError` unless k is an integer of at least 1."""
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise ParameterError(f"k={k!r} must be a whole number of at least 1")
+        raise ParameterError(f"k={k!r} must be an integer of at least 1")

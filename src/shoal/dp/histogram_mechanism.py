@@ -1,11 +1,11 @@
 """LaplaceHistograms: a noisy count of every possible record (Thaeter 2021, Alg. 26; Vadhan 2017, section 1.6).
 
-One record lies in one cell, so the whole histogram costs epsilon once. The noise goes on the counts, with scale
-1/epsilon; shares of |X| records then have noise of scale 1/(epsilon |X|). The print has 1/(epsilon |universe|) instead,
-which is far too little noise as soon as the universe is larger than the database.
+One record is in one cell, so the privacy loss of the entire histogram is epsilon. Noise of scale 1/epsilon is added to
+the counts; relative frequencies of |X| records then have noise of scale 1/(epsilon |X|). The published algorithm has
+1/(epsilon |universe|) instead, which is too little noise if the universe is larger than the database.
 
-For neighbours by replacement two cells change, so the scale doubles; the number of records is then public. Cost
-O(cells). Use it where the universe is small: many cells that are empty turn noise into records.
+For *replace* neighbours two cells change, so the scale doubles; the number of records is then public. Time O(cells).
+Use it for small universes: in a universe with many empty cells, the noise creates many records.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ from numpy.typing import NDArray
 from shoal.dp.accountant import Accountant
 from shoal.dp.database import HistogramDatabase
 from shoal.dp.guarantee import Guarantee, Neighbours
-from shoal.dp.opendp_library import whole_noise
+from shoal.dp.opendp_library import integer_noise
 
 
 @dataclass(frozen=True)
 class NoisyHistogram:
-    """What LaplaceHistograms releases.
+    """The release of LaplaceHistograms.
 
     Parameters
     ----------
     counts
         The noisy count of each cell; may be negative.
     database
-        The same as a database: negative counts are 0. Costs nothing, since it looks at the noisy counts only.
+        The noisy counts as a database, with negative counts set to 0. This adds no privacy loss, because it is
+        computed from the noisy counts only.
     scale
         The scale of the noise on counts.
     guarantee, accountant
-        What is promised and what was spent.
+        The privacy guarantee, and the privacy budget that was spent.
     """
 
     counts: NDArray[np.int64]
@@ -44,7 +45,7 @@ class NoisyHistogram:
     accountant: Accountant
 
     def shares(self) -> NDArray[np.float64]:
-        """Return the share of each cell among the released records; 0 everywhere if there are none."""
+        """Return the relative frequency of each cell in the release; all 0 if no record is released."""
         total = self.database.size
         return self.database.counts / total if total else np.zeros(self.counts.size)
 
@@ -57,16 +58,16 @@ def laplace_histograms(
     Parameters
     ----------
     database
-        The original.
+        The original database.
     epsilon
-        The price.
+        Privacy loss epsilon.
     neighbours
         ``add-remove`` (noise of scale 1/epsilon), or ``replace`` (2/epsilon).
 
     Returns
     -------
     release
-        The noisy counts, and a database made from them.
+        The noisy counts, and a database computed from them.
 
     Examples
     --------
@@ -77,14 +78,14 @@ def laplace_histograms(
     """
     relation = Neighbours(neighbours)
     sensitivity = 1 if relation == Neighbours.ADD_REMOVE else 2
-    account = Accountant(epsilon)
-    account.spend("count of every cell", account.epsilon, parts=database.universe.size)
-    noisy = whole_noise(database.counts, sensitivity, account.epsilon)
+    accountant = Accountant(epsilon)
+    accountant.spend("count of every cell", accountant.epsilon, parts=database.universe.size)
+    noisy = integer_noise(database.counts, sensitivity, accountant.epsilon)
     public = ("the number of records",) if relation == Neighbours.REPLACE else ()
     return NoisyHistogram(
         noisy,
         HistogramDatabase(database.universe, np.maximum(noisy, 0)),
-        sensitivity / account.epsilon,
-        account.guarantee(relation, public),
-        account,
+        sensitivity / accountant.epsilon,
+        accountant.guarantee(relation, public),
+        accountant,
     )

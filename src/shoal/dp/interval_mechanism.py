@@ -1,16 +1,18 @@
-"""ReleaseIntervals: cut a column into intervals of about equal content by noisy bisection (Thaeter 2021, Alg. 25).
+"""ReleaseIntervals: split a column into intervals of about equal content by noisy bisection (Thaeter 2021, Alg. 25).
 
 Blum, Ligett & Roth 2013, doi:10.1145/2450142.2450148, section 5. Values are 1..2^sigma. Starting at the lower end, the
-shortest interval is sought that holds a share alpha/6 of the records; each of its at most sigma comparisons is
-protected by Laplace noise. Every interval then gets the same number of synthetic records, spread evenly.
+mechanism searches for the shortest interval that contains a fraction alpha/6 of the records; each of its at most sigma
+comparisons is protected by Laplace noise. Every interval then receives the same number of synthetic records, drawn
+uniformly.
 
-Readings of the damaged print: an interval that is too light grows; intervals are disjoint, so that each starts after
-the last; the bisection is on whole numbers; at most ceil(8/alpha) intervals are cut, the last of which takes the rest.
-A comparison asks whether count - (alpha/6) |X| plus noise is negative. One record changes that by at most 1, whether it
-is added, removed or replaced, so the number of records need not be public.
+The published algorithm is incomplete; this is the interpretation used here. An interval with too few records grows;
+intervals are disjoint, so that each starts after the previous one; the bisection is on integers; there are at most
+ceil(8/alpha) intervals, and the last one contains the rest. A comparison tests whether count - (alpha/6) |X| plus noise
+is negative. One record changes this number by at most 1, whether it is added, removed or replaced, so the number of
+records need not be public.
 
-For several columns, each interval is cut further along the next column. The intervals are disjoint, so a column costs
-its share once, and the budget is shared evenly by the columns. Cost O(d n sigma / alpha).
+For several columns, each interval is split further along the next column. The intervals are disjoint, so the privacy
+loss of a column counts once, and the budget is divided equally among the columns. Time O(d n sigma / alpha).
 """
 
 from __future__ import annotations
@@ -24,24 +26,24 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.dp.accountant import Accountant
-from shoal.dp.guarantee import Guarantee, check_epsilon, check_share
-from shoal.dp.opendp_library import whole_noise
+from shoal.dp.guarantee import Guarantee, check_epsilon, check_fraction
+from shoal.dp.opendp_library import integer_noise
 from shoal.errors import DataError, ParameterError
 
-MOST_BOXES = 200_000
-"""The most boxes that several columns may be cut into."""
+MAX_BOXES = 200_000
+"""The largest number of boxes that several columns may be split into."""
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """What ReleaseIntervals releases: boxes with about equal content.
+    """The release of ReleaseIntervals: boxes with about equal content.
 
     Parameters
     ----------
     low, high
         The first and last cell of each box in each column, from 0; boxes x columns.
     guarantee, accountant
-        What is promised and what was spent.
+        The privacy guarantee, and the privacy budget that was spent.
     """
 
     low: NDArray[np.int64]
@@ -50,9 +52,9 @@ class Intervals:
     accountant: Accountant
 
     def synthetic(self, records: int, shape: tuple[int, ...] | None = None) -> NDArray[np.int64]:
-        """Return about so many synthetic records, the same number in each box, drawn evenly within it.
+        """Return about ``records`` synthetic records, the same number in each box, drawn uniformly within it.
 
-        ``shape`` is the number of cells of each column that can occur, if it is less than the whole grid.
+        ``shape`` is the number of cells of each column that can occur, if this is less than the grid of 2**sigma.
         """
         each = max(1, round(records / len(self.low)))
         last = self.high.max(axis=0) if shape is None else np.array(shape) - 1
@@ -69,20 +71,20 @@ def release_intervals(
     alpha: float,
     progress: Progress = SILENT,
 ) -> Intervals:
-    """Cut the space into boxes of about equal content.
+    """Split the space into boxes of about equal content.
 
     Parameters
     ----------
     codes
-        n x d whole numbers from 0 to 2**sigma - 1: cells of a public grid (the text counts from 1).
+        n x d integers from 0 to 2**sigma - 1: cells of a public grid (the paper counts from 1).
     sigma
-        The binary digits of the grid, for all columns or for each.
+        The number of binary digits of the grid, for all columns or for each.
     epsilon
-        The price of everything.
+        Total privacy loss epsilon.
     alpha
-        The accuracy aimed at: intervals hold a share of about alpha/6.
+        Target accuracy: each interval contains a fraction of about alpha/6 of the records.
     progress
-        Hears how many boxes of a column are cut.
+        Progress callback.
 
     Returns
     -------
@@ -96,40 +98,40 @@ def release_intervals(
     >>> int(boxes.low[0, 0]), int(boxes.high[-1, 0]), len(boxes.low) <= max_intervals(0.9)
     (0, 15, True)
     """
-    check_share(alpha, "alpha")
+    check_fraction(alpha, "alpha")
     codes = np.asarray(codes, np.int64)
     if codes.ndim != 2:
-        raise DataError("codes must be n x d whole numbers")
+        raise DataError("codes must be n x d integers")
     d = codes.shape[1]
     digits = (sigma,) * d if isinstance(sigma, int) else tuple(sigma)
     if len(digits) != d or any(not 1 <= digit <= 40 for digit in digits):
         raise ParameterError(f"sigma={sigma} must give 1 to 40 binary digits for each of the {d} columns")
     if codes.size and ((codes < 0).any() or (codes >= 2 ** np.array(digits)).any()):
-        raise DataError("there are records outside the grid of 2**sigma cells; clip them first")
-    if max_intervals(alpha) ** d > MOST_BOXES:
+        raise DataError("some records are outside the grid of 2**sigma cells; clip them first")
+    if max_intervals(alpha) ** d > MAX_BOXES:
         raise ParameterError(
-            f"alpha={alpha} on {d} columns may cut {max_intervals(alpha)}**{d} boxes, more than {MOST_BOXES:,}; "
+            f"alpha={alpha} on {d} columns may need {max_intervals(alpha)}**{d} boxes, more than {MAX_BOXES:,}; "
             "use a larger alpha or fewer columns"
         )
-    account = Accountant(epsilon)
+    accountant = Accountant(epsilon)
     parts = [np.arange(len(codes))]
     low, high = np.zeros((1, d), np.int64), np.array([[2**digit - 1 for digit in digits]])
     for column, digit in enumerate(digits):
-        questions = digit * max_intervals(alpha)
-        price = account.share(1, d * questions)
-        account.spend(f"cuts along column {column + 1}", price, times=questions, parts=len(parts))
-        progress.stage("cutting", len(parts))
+        queries = digit * max_intervals(alpha)
+        query_epsilon = accountant.share(1, d * queries)
+        accountant.spend(f"splits along column {column + 1}", query_epsilon, times=queries, parts=len(parts))
+        progress.stage("splitting", len(parts))
         pieces, lows, highs = [], [], []
         for part, from_, to in zip(parts, low, high, strict=True):
             values = codes[part, column]
             order = np.argsort(values, kind="stable")
-            for first, last, records in _cut(values[order], digit, price, alpha):
+            for first, last, records in _cut(values[order], digit, query_epsilon, alpha):
                 pieces.append(part[order[records]])
                 lows.append(np.where(np.arange(d) == column, first, from_))
                 highs.append(np.where(np.arange(d) == column, last, to))
             progress.advance()
         parts, low, high = pieces, np.array(lows), np.array(highs)
-    return Intervals(low, high, account.guarantee(), account)
+    return Intervals(low, high, accountant.guarantee(), accountant)
 
 
 def _cut(ordered: NDArray[np.int64], sigma: int, epsilon: float, alpha: float) -> list[tuple[int, int, slice]]:
@@ -142,10 +144,10 @@ def _cut(ordered: NDArray[np.int64], sigma: int, epsilon: float, alpha: float) -
         last = top
         if len(found) < max_intervals(alpha) - 1:
             low, last = first, top
-            while low < last:  # at most sigma questions
+            while low < last:  # at most sigma queries
                 middle = (low + last) // 2
                 count = int(np.searchsorted(ordered, middle, side="right")) - start
-                if _too_light(count, ordered.size, content, epsilon):
+                if _too_few(count, ordered.size, content, epsilon):
                     low = middle + 1
                 else:
                     last = middle
@@ -155,14 +157,14 @@ def _cut(ordered: NDArray[np.int64], sigma: int, epsilon: float, alpha: float) -
     return found
 
 
-def _too_light(count: int, size: int, content: Fraction, epsilon: float) -> bool:
-    """Say, with noise, whether a count is below its share of the size, in whole numbers."""
+def _too_few(count: int, size: int, content: Fraction, epsilon: float) -> bool:
+    """Return, with noise, whether a count is below its fraction of the size; computed in integers."""
     excess = content.denominator * count - content.numerator * size
-    return bool(whole_noise(np.array([excess]), content.denominator, epsilon)[0] < 0)
+    return bool(integer_noise(np.array([excess]), content.denominator, epsilon)[0] < 0)
 
 
 def max_intervals(alpha: float) -> int:
-    """Return the most intervals of a column, ceil(4 / (3 alpha/6)).
+    """Return the largest number of intervals of a column, ceil(4 / (3 alpha/6)).
 
     Examples
     --------
@@ -173,7 +175,7 @@ def max_intervals(alpha: float) -> int:
 
 
 def intervals_records_needed(*, sigma: int, epsilon: float, alpha: float, beta: float) -> int:
-    """Return how many records one column needs for an error of at most alpha, except with probability beta.
+    """Return the number of records needed for an error of at most alpha in one column, except with probability beta.
 
     Thaeter 2021, Theorem 10.20: (288 sigma / (epsilon alpha³)) ln(8 sigma / (beta alpha)). There is no such theorem for
     several columns.
@@ -184,8 +186,8 @@ def intervals_records_needed(*, sigma: int, epsilon: float, alpha: float, beta: 
     '1.53e+08'
     """
     check_epsilon(epsilon)
-    check_share(alpha, "alpha")
-    check_share(beta, "beta")
+    check_fraction(alpha, "alpha")
+    check_fraction(beta, "beta")
     if sigma < 1:
         raise ParameterError(f"sigma={sigma} must be at least 1")
     return math.ceil(288 * sigma / (epsilon * alpha**3) * math.log(8 * sigma / (beta * alpha)))

@@ -1,8 +1,8 @@
 """The Laplace mechanism: numbers plus noise of scale sensitivity / epsilon (Thaeter 2021, Def. 10.8).
 
 Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14. The noise has density exp(-|x| / b) / (2 b) and variance
-2 b². Whole numbers get its discrete twin, so that no digit after the point can betray the number before the noise
-(Mironov 2012); use whole numbers wherever counts allow it.
+2 b². Integers receive noise from the discrete Laplace distribution, whose results have no low-order digits that could
+reveal the original number (Mironov 2012); use integers wherever possible, for example for counts.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.dp.guarantee import Guarantee, Neighbours, check_epsilon
-from shoal.dp.opendp_library import LARGEST, real_noise, whole_noise
+from shoal.dp.opendp_library import LARGEST_INTEGER, integer_noise, real_noise
 from shoal.errors import DataError, ParameterError
 
 
 @dataclass(frozen=True)
 class LaplaceRelease:
-    """Noisy numbers.
+    """The noisy numbers.
 
     Parameters
     ----------
     values
-        The numbers, whole where the originals were.
+        The noisy numbers, integers if the originals were integers.
     scale
         The scale b of the noise.
     guarantee
-        What is promised.
+        The privacy guarantee.
     """
 
     values: NDArray[Any]
@@ -50,19 +50,19 @@ def laplace_mechanism(
     Parameters
     ----------
     values
-        The answers f(X), whole numbers or floats.
+        The answers f(X), integers or floats.
     sensitivity
         The largest change of the answers between neighbours, summed over all answers. It must hold for all possible
-        databases, not only for the present one; for whole numbers it must be whole.
+        databases, not only for the given one; for integers it must be an integer.
     epsilon
-        The price.
+        Privacy loss epsilon.
     neighbours
         The relation for which the sensitivity holds.
 
     Returns
     -------
     release
-        The noisy answers. Cost O(number of answers).
+        The noisy answers. Time O(number of answers).
 
     Examples
     --------
@@ -73,19 +73,19 @@ def laplace_mechanism(
     check_epsilon(epsilon)
     numbers = np.atleast_1d(np.asarray(values))
     if numbers.ndim != 1 or numbers.dtype.kind not in "iuf":
-        raise DataError("the Laplace mechanism takes a list of numbers")
+        raise DataError("the Laplace mechanism needs a list of numbers")
     if not (isinstance(sensitivity, int | float) and 0 < sensitivity < math.inf):
         raise ParameterError(f"sensitivity={sensitivity!r} must be a finite number above 0")
     guarantee = Guarantee(float(epsilon), 0.0, Neighbours(neighbours))
     if numbers.dtype.kind == "f":
         if not np.isfinite(numbers).all():
-            raise DataError("the Laplace mechanism takes finite numbers; there are NaN or infinite ones")
+            raise DataError("the Laplace mechanism needs finite numbers; some are NaN or infinite")
         noisy: NDArray[Any] = real_noise(numbers.astype(np.float64), sensitivity, epsilon)
         return LaplaceRelease(noisy, sensitivity / epsilon, guarantee)
     if sensitivity != int(sensitivity):
-        raise ParameterError(f"sensitivity={sensitivity} of whole numbers must be a whole number; round it up")
-    if numbers.size and max(abs(int(numbers.max())), abs(int(numbers.min()))) > LARGEST:
-        raise DataError("numbers beyond 2**62 leave no room for noise")
+        raise ParameterError(f"sensitivity={sensitivity} must be an integer for integer values; round it up")
+    if numbers.size and max(abs(int(numbers.max())), abs(int(numbers.min()))) > LARGEST_INTEGER:
+        raise DataError("numbers beyond 2**62 are too large to add noise in 64 bits")
     return LaplaceRelease(
-        whole_noise(numbers.astype(np.int64), int(sensitivity), epsilon), sensitivity / epsilon, guarantee
+        integer_noise(numbers.astype(np.int64), int(sensitivity), epsilon), sensitivity / epsilon, guarantee
     )

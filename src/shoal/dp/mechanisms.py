@@ -1,6 +1,7 @@
-"""The mechanisms that release a whole table, each with its options; one function each, found by its name.
+"""The mechanisms that release a table, by name; the keyword-only parameters of each function are its options.
 
-Every function takes a domain and an epsilon and returns places on its grid, with the promise and the account.
+Every function receives a domain and an epsilon and returns positions on its grid, the privacy guarantee and the privacy
+accounting.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from shoal.dp.histogram_mechanism import laplace_histograms
 from shoal.dp.insensitive_mechanism import Order, insensitive_noise
 from shoal.dp.interval_mechanism import release_intervals
 from shoal.dp.mondrian_release import mondrian
-from shoal.dp.private_mondrian import Spread
+from shoal.dp.private_mondrian import SplitCriterion
 from shoal.dp.queries import all_range_queries
 from shoal.dp.safe_k_anonymity import epsilon_safe, strongly_safe
 from shoal.dp.small_db_mechanism import small_db
@@ -30,34 +31,34 @@ from shoal.errors import ParameterError, suggestion
 
 Output = Literal["synthetic", "microaggregated"]
 
-FINE = 2**16
-"""The cells of a column where a mechanism chooses its own cuts."""
+FINE_GRID = 2**16
+"""The number of cells of a column for mechanisms that choose their own intervals or boxes."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Records on a grid.
+class MechanismResult:
+    """Released records as positions on a grid.
 
     Parameters
     ----------
-    places
-        One row for each record that is released; whole numbers are cells, fractions lie between their middles.
+    positions
+        One row for each released record; integers are cells, fractions are between the centres of cells.
     cells
-        The most cells of a column of the grid.
-    inside
-        Whether a value is drawn from inside its cell or is the middle of it.
+        The maximum number of cells of a column of the grid.
+    random_within
+        Whether released values are drawn uniformly within their cell; otherwise they are its centre.
     guarantee, accountant
-        What is promised and what was spent.
-    facts
-        What else may be told.
+        The privacy guarantee, and the privacy budget that was spent.
+    diagnostics
+        Further properties of the release that the guarantee covers.
     """
 
-    places: NDArray[Any]
+    positions: NDArray[Any]
     cells: int
-    inside: bool
+    random_within: bool
     guarantee: Guarantee
     accountant: Accountant
-    facts: dict[str, Any] = field(default_factory=dict)
+    diagnostics: dict[str, Any] = field(default_factory=dict)
 
 
 def _histogram(
@@ -68,37 +69,41 @@ def _histogram(
     cells: int = 10,
     neighbours: str = "add-remove",
     output: Output = "synthetic",
-) -> Outcome:
+) -> MechanismResult:
     codes, shape = domain.grid(cells)
-    Universe(shape)  # too large a universe is refused before any work
+    Universe(shape)  # raises before any work if the universe is too large
     progress.stage("counting cells")
     released = laplace_histograms(HistogramDatabase.of(codes, shape), epsilon=epsilon, neighbours=neighbours)
-    facts = {"universe": int(np.prod(shape)), "scale": released.scale}
-    return Outcome(
-        released.database.records(), cells, output == "synthetic", released.guarantee, released.accountant, facts
+    diagnostics = {"universe": int(np.prod(shape)), "scale": released.scale}
+    return MechanismResult(
+        released.database.records(), cells, output == "synthetic", released.guarantee, released.accountant, diagnostics
     )
 
 
 def _intervals(
     domain: Domain, epsilon: float, progress: Progress, *, alpha: float = 0.5, records: int = 1000
-) -> Outcome:
-    domain.refuse_categories("intervals")
+) -> MechanismResult:
+    domain.require_numeric("intervals")
     if records < 1:
         raise ParameterError(f"records={records} must be at least 1")
-    codes, shape = domain.grid(FINE)
+    codes, shape = domain.grid(FINE_GRID)
     sigma = tuple(max(1, (cells - 1).bit_length()) for cells in shape)
     released = release_intervals(codes, sigma, epsilon=epsilon, alpha=alpha, progress=progress)
-    places = released.synthetic(records, shape)
-    return Outcome(places, FINE, True, released.guarantee, released.accountant, {"boxes": len(released.low)})
+    positions = released.synthetic(records, shape)
+    return MechanismResult(
+        positions, FINE_GRID, True, released.guarantee, released.accountant, {"boxes": len(released.low)}
+    )
 
 
-def _small_db(domain: Domain, epsilon: float, progress: Progress, *, cells: int = 4, alpha: float = 0.5) -> Outcome:
+def _small_db(
+    domain: Domain, epsilon: float, progress: Progress, *, cells: int = 4, alpha: float = 0.5
+) -> MechanismResult:
     codes, shape = domain.grid(cells)
     database = HistogramDatabase.of(codes, shape)
     queries = all_range_queries(database.universe)
-    progress.stage("trying databases")
+    progress.stage("evaluating databases")
     released = small_db(database, queries, epsilon=epsilon, alpha=alpha)
-    return Outcome(
+    return MechanismResult(
         released.database.records(), cells, True, released.guarantee, released.accountant, {"queries": len(queries)}
     )
 
@@ -110,19 +115,23 @@ def _mondrian(
     *,
     k: int,
     output: Output = "microaggregated",
-    spread: Spread = "side",
-) -> Outcome:
-    domain.refuse_categories("mondrian")
-    codes, shape = domain.grid(FINE)
+    split_criterion: SplitCriterion = "side",
+) -> MechanismResult:
+    domain.require_numeric("mondrian")
+    codes, shape = domain.grid(FINE_GRID)
     means = output == "microaggregated"
-    released = mondrian(codes, shape, k=k, epsilon=epsilon, means=means, spread=spread, progress=progress)
-    facts = {"parts": len(released.low)}
+    released = mondrian(
+        codes, shape, k=k, epsilon=epsilon, means=means, split_criterion=split_criterion, progress=progress
+    )
+    diagnostics = {"parts": len(released.low)}
     if not means:
-        return Outcome(released.synthetic(), FINE, True, released.guarantee, released.accountant, facts)
+        return MechanismResult(
+            released.synthetic(), FINE_GRID, True, released.guarantee, released.accountant, diagnostics
+        )
     centres, counts = released.microaggregated(k)
-    return Outcome(
-        np.repeat(centres, counts, axis=0), FINE, False, released.guarantee, released.accountant,
-        facts | {"groups": len(counts)},
+    return MechanismResult(
+        np.repeat(centres, counts, axis=0), FINE_GRID, False, released.guarantee, released.accountant,
+        diagnostics | {"groups": len(counts)},
     )  # fmt: skip
 
 
@@ -136,15 +145,17 @@ def _strongly_safe(
     cells: int = 10,
     beta: float | None = None,
     output: Output = "microaggregated",
-) -> Outcome:
+) -> MechanismResult:
     codes, shape = domain.grid(cells)
     universe = Universe(shape)
     progress.stage("sampling")
     flat = np.ravel_multi_index(tuple(codes.T), shape).astype(np.int64)
     released = strongly_safe(flat, k=k, epsilon=epsilon, delta=delta, beta=beta)
-    places = np.repeat(universe.elements()[released.cells], released.counts, axis=0)
-    facts = {"beta": released.beta, "cells_released": len(released.cells), "universe": universe.size}
-    return Outcome(places, cells, output == "synthetic", released.guarantee, released.accountant, facts)
+    positions = np.repeat(universe.elements()[released.cells], released.counts, axis=0)
+    diagnostics = {"beta": released.beta, "cells_released": len(released.cells), "universe": universe.size}
+    return MechanismResult(
+        positions, cells, output == "synthetic", released.guarantee, released.accountant, diagnostics
+    )
 
 
 def _epsilon_safe(
@@ -156,36 +167,38 @@ def _epsilon_safe(
     delta: float,
     beta: float | None = None,
     structure: float = 0.5,
-    spread: Spread = "side",
+    split_criterion: SplitCriterion = "side",
     output: Output = "microaggregated",
-) -> Outcome:
-    domain.refuse_categories("epsilon-safe")
-    codes, shape = domain.grid(FINE)
+) -> MechanismResult:
+    domain.require_numeric("epsilon-safe")
+    codes, shape = domain.grid(FINE_GRID)
     released = epsilon_safe(
-        codes, shape, k=k, epsilon=epsilon, delta=delta, beta=beta, structure=structure, spread=spread,
-        progress=progress,
+        codes, shape, k=k, epsilon=epsilon, delta=delta, beta=beta, structure=structure,
+        split_criterion=split_criterion, progress=progress,
     )  # fmt: skip
     assert released.low is not None
     assert released.high is not None
     low = np.repeat(released.low, released.counts, axis=0)
     high = np.repeat(released.high, released.counts, axis=0)
-    inside = output == "synthetic"
-    places = np.random.default_rng().integers(low, high, endpoint=True) if inside else (low + high) / 2
-    facts = {"beta": released.beta, "boxes_released": len(released.cells)}
-    return Outcome(places, FINE, inside, released.guarantee, released.accountant, facts)
+    random_within = output == "synthetic"
+    positions = np.random.default_rng().integers(low, high, endpoint=True) if random_within else (low + high) / 2
+    diagnostics = {"beta": released.beta, "boxes_released": len(released.cells)}
+    return MechanismResult(positions, FINE_GRID, random_within, released.guarantee, released.accountant, diagnostics)
 
 
-def _insensitive(domain: Domain, epsilon: float, progress: Progress, *, k: int, order: Order = "z-curve") -> Outcome:
-    domain.refuse_categories("insensitive")
-    codes, shape = domain.grid(FINE)
+def _insensitive(
+    domain: Domain, epsilon: float, progress: Progress, *, k: int, order: Order = "z-curve"
+) -> MechanismResult:
+    domain.require_numeric("insensitive")
+    codes, shape = domain.grid(FINE_GRID)
     progress.stage("grouping")
     released = insensitive_noise(codes, shape, k=k, epsilon=epsilon, order=order)
-    places = np.repeat(released.means, released.counts, axis=0)
-    facts = {"groups": len(released.counts), "scale": released.scale}
-    return Outcome(places, FINE, False, released.guarantee, released.accountant, facts)
+    positions = np.repeat(released.means, released.counts, axis=0)
+    diagnostics = {"groups": len(released.counts), "scale": released.scale}
+    return MechanismResult(positions, FINE_GRID, False, released.guarantee, released.accountant, diagnostics)
 
 
-MECHANISMS: dict[str, Callable[..., Outcome]] = {
+MECHANISMS: dict[str, Callable[..., MechanismResult]] = {
     "epsilon-safe": _epsilon_safe,
     "histogram": _histogram,
     "insensitive": _insensitive,
@@ -196,12 +209,12 @@ MECHANISMS: dict[str, Callable[..., Outcome]] = {
 }
 
 
-def check_mechanism(name: str, options: dict[str, Any]) -> Callable[..., Outcome]:
-    """Return a mechanism by name, or say what is wrong with the name or the options."""
+def check_mechanism(name: str, options: dict[str, Any]) -> Callable[..., MechanismResult]:
+    """Return a mechanism by name; raises :class:`ParameterError` for unknown names and wrong options."""
     if name not in MECHANISMS:
         raise ParameterError(f'there is no mechanism "{name}"; {suggestion(name, MECHANISMS)}')
     parameters = inspect.signature(MECHANISMS[name]).parameters.values()
-    known = {item.name: item.default for item in parameters if item.kind is inspect.Parameter.KEYWORD_ONLY}
+    known = {option.name: option.default for option in parameters if option.kind is inspect.Parameter.KEYWORD_ONLY}
     for option in options:
         if option not in known:
             raise ParameterError(f'mechanism "{name}" has no option "{option}"; {suggestion(option, known)}')
@@ -211,7 +224,7 @@ def check_mechanism(name: str, options: dict[str, Any]) -> Callable[..., Outcome
                 f'mechanism "{name}" needs {option}; give it as {option}=... (command line: --{option})'
             )
     if options.get("output", "synthetic") not in {"synthetic", "microaggregated"}:
-        raise ParameterError(f'output="{options["output"]}" is not possible; choose synthetic or microaggregated')
+        raise ParameterError(f'output="{options["output"]}" is unknown; choose synthetic or microaggregated')
     if options.get("neighbours", "replace") not in {"add-remove", "replace"}:
-        raise ParameterError(f'neighbours="{options["neighbours"]}" is not possible; choose add-remove or replace')
+        raise ParameterError(f'neighbours="{options["neighbours"]}" is unknown; choose add-remove or replace')
     return MECHANISMS[name]

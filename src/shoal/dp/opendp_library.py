@@ -1,8 +1,9 @@
-"""The one door to OpenDP: its noise, its random selection and its privacy maps, as the mechanisms here need them.
+"""The interface to OpenDP: noise, random selection and privacy maps for the mechanisms of this package.
 
-Nothing else in Shoal draws noise for differential privacy. OpenDP computes with whole and rational numbers and takes
-its random bits from the operating system; there is no seed, by design, so no result with noise can be repeated. The
-scale of Laplace noise is chosen so that the privacy map of OpenDP itself certifies the epsilon that is asked for.
+No other module of Shoal draws noise for differential privacy. OpenDP computes with integers and rational numbers and
+takes its random bits from the operating system. It has no seed, because a known seed would make the noise removable, so
+results with noise are not reproducible. The scale of Laplace noise is chosen such that the privacy map of OpenDP
+certifies the requested epsilon.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from numpy.typing import NDArray
 
 from shoal.errors import MissingExtra
 
-LARGEST = 2**62
-"""Whole numbers beyond this would leave no room for noise in 64 bits."""
+LARGEST_INTEGER = 2**62
+"""Integers beyond this could overflow 64 bits when noise is added."""
 
 
 @cache
 def library() -> Any:
-    """Return OpenDP, or say how to install it."""
+    """Return OpenDP; raises :class:`MissingExtra` if it is not installed."""
     try:
         import opendp.prelude as opendp
     except ImportError as problem:
@@ -35,19 +36,19 @@ def library() -> Any:
     return opendp
 
 
-def whole_noise(values: NDArray[np.int64], sensitivity: int, epsilon: float) -> NDArray[np.int64]:
-    """Return whole numbers with discrete Laplace noise of scale sensitivity / epsilon.
+def integer_noise(values: NDArray[np.int64], sensitivity: int, epsilon: float) -> NDArray[np.int64]:
+    """Return integers with discrete Laplace noise of scale sensitivity / epsilon.
 
     Parameters
     ----------
     values
-        What is to be protected.
+        The integers to protect.
     sensitivity
-        The most that one person changes the values, summed over all of them.
+        The largest change of the values between neighbours, summed over all values.
     epsilon
-        What this may cost.
+        Privacy loss epsilon.
     """
-    measurement = _whole_laplace(certified_scale(sensitivity / epsilon, sensitivity, epsilon, _whole_laplace))
+    measurement = _integer_laplace(certified_scale(sensitivity / epsilon, sensitivity, epsilon, _integer_laplace))
     return np.array(measurement(values.tolist()), np.int64)
 
 
@@ -58,10 +59,11 @@ def real_noise(values: NDArray[np.float64], sensitivity: float, epsilon: float) 
 
 
 def select(scores: NDArray[np.int64], sensitivity: int, epsilon: float) -> int:
-    """Return a place, drawn with probability proportional to exp(epsilon score / (2 sensitivity)).
+    """Return a position, drawn with probability proportional to exp(epsilon score / (2 sensitivity)).
 
-    The largest score plus Gumbel noise of scale 2 sensitivity / epsilon has exactly this distribution; OpenDP knows it
-    as a mechanism of concentrated differential privacy, whose price epsilon²/8 is that of the exponential mechanism.
+    The position of the largest score plus Gumbel noise of scale 2 sensitivity / epsilon has exactly this distribution.
+    OpenDP provides it as a mechanism of zero-concentrated differential privacy with the loss epsilon²/8 of the
+    exponential mechanism.
     """
     scale = 2 * sensitivity / epsilon
     while Fraction(epsilon) * Fraction(scale) < 2 * sensitivity:
@@ -69,10 +71,10 @@ def select(scores: NDArray[np.int64], sensitivity: int, epsilon: float) -> int:
     return int(_gumbel_selection(scale)(scores.tolist()))
 
 
-def coins(n: int, probability: float) -> NDArray[np.bool_]:
-    """Return n independent draws that are true with the given probability, exactly, from the system's random bits."""
+def bernoulli_draws(n: int, probability: float) -> NDArray[np.bool_]:
+    """Return n independent draws that are true with exactly the given probability."""
     if probability > 0.5:
-        return ~coins(n, 1.0 - probability)
+        return ~bernoulli_draws(n, 1.0 - probability)
     opendp = library()
     flips = opendp.m.make_randomized_response_bitvec(
         opendp.bitvector_domain(max_weight=0), opendp.discrete_distance(), f=2 * probability
@@ -94,7 +96,7 @@ def _certified(make: Any, scale: float, sensitivity: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def _whole_laplace(scale: float) -> Any:
+def _integer_laplace(scale: float) -> Any:
     opendp = library()
     numbers = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l1_distance(T="i64")
     return opendp.m.make_laplace(*numbers, scale=scale)

@@ -1,16 +1,17 @@
-"""A private Mondrian: cut the space at private medians, stop by noisy counts (Thaeter 2021, section 10.3, completed).
+"""A private Mondrian: split the space at private medians, stop by noisy counts (Thaeter 2021, section 10.3).
 
-The text sketches it; this is one way to finish it. On each level, every part is counted with noise and stays whole if
-the count is below 2k; otherwise a column is chosen and cut at a private median (EXPQ). The parts of a level
-are disjoint, so a level costs the same however many parts it has, and the whole tree costs depth times a level. The
-depth follows from a first noisy count of all records. At the end each part is released with a noisy count and, if
-wanted, a noisy mean. Cost O(n d depth).
+The source sketches the mechanism; this is one way to complete it. On each level, every part is counted with noise and
+is not split if the count is below 2k; otherwise a column is chosen and split at a private median (EXPQ). The parts of a
+level are disjoint, so the privacy loss of a level does not depend on the number of parts, and the loss of the tree is
+the depth times that of a level. The depth follows from a first noisy count of all records. Finally, each part is
+released with a noisy count and, optionally, a noisy mean. Time O(n d depth).
 
-The column of a cut is the one in which the part is longest (``side``): that is free, and since the cuts follow the
-records it loses least. ``deviation`` asks the exponential mechanism for the column with the largest sum of deviations
-from the middle of the part, one choice however many columns there are, since a record adds at most half a side.
-``mad`` is the way of the text: two private quantiles for each column, its median and the median of the distances from
-it, so that the price is shared by twice the number of columns.
+The split criterion ``side`` chooses the column in which the part is longest. It does not use the records, so it adds no
+privacy loss, and it gives the smallest information loss, because the earlier splits follow the records. ``deviation``
+chooses the column with the largest sum of deviations from the centre of the part by the exponential mechanism, one
+query for all columns, since a record adds at most half a side. ``mad`` is the criterion of the source: two private
+quantiles for each column, its median and the median of the distances from it, so that the privacy loss is divided by
+twice the number of columns.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.dp.accountant import Accountant
-from shoal.dp.guarantee import check_smallest
-from shoal.dp.opendp_library import select, whole_noise
+from shoal.dp.guarantee import check_k
+from shoal.dp.opendp_library import integer_noise, select
 from shoal.dp.quantile import private_quantile
 from shoal.errors import DataError, ParameterError
 
-Spread = Literal["deviation", "mad", "side"]
+SplitCriterion = Literal["deviation", "mad", "side"]
 
 _CANDIDATES = 256
 _UNIT = 2**16
-_DEEPEST = 24
+_MAX_DEPTH = 24
 
 
 @dataclass
 class Part:
-    """A part of the space, its records while it is being cut, and what it was cut into."""
+    """A part of the space, its records during the splitting, and its two halves if it was split."""
 
     low: NDArray[np.int64]
     high: NDArray[np.int64]
@@ -48,8 +49,8 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Boxes:
-    """The parts that a private Mondrian has cut.
+class MondrianBoxes:
+    """The parts of a private Mondrian.
 
     Parameters
     ----------
@@ -58,9 +59,9 @@ class Boxes:
     labels
         The part of each record. This must not be released.
     root
-        The tree of cuts, without records.
+        The tree of splits, without records.
     depth
-        The number of levels that was planned.
+        The maximum number of levels, from the noisy number of records.
     """
 
     low: NDArray[np.int64]
@@ -75,27 +76,28 @@ def mondrian_boxes(
     shape: tuple[int, ...],
     *,
     k: int,
-    account: Accountant,
+    accountant: Accountant,
     epsilon: float,
-    spread: Spread = "side",
+    split_criterion: SplitCriterion = "side",
     progress: Progress = SILENT,
-) -> Boxes:
-    """Cut the space into parts of about k to 2k records, for a price.
+) -> MondrianBoxes:
+    """Split the space privately into parts of about k to 2k records.
 
     Parameters
     ----------
     codes
-        n x d whole numbers: cells of a public grid.
+        n x d integers: cells of a public grid.
     shape
         The number of cells of each column of the grid.
     k
-        Parts with a noisy count below 2k stay whole.
-    account, epsilon
-        Who keeps the account, and how much of it may be spent here.
-    spread
-        How the column of a cut is chosen: ``side``, ``deviation`` or ``mad``.
+        Parts with a noisy count below 2k are not split.
+    accountant, epsilon
+        The privacy accounting, and the part of its budget that may be spent here.
+    split_criterion
+        Criterion for the column of a split: ``side`` (longest side of the part), ``deviation`` (largest deviation from
+        its centre) or ``mad`` (largest median absolute deviation).
     progress
-        Hears how deep the cuts are.
+        Progress callback.
 
     Returns
     -------
@@ -105,81 +107,96 @@ def mondrian_boxes(
     Examples
     --------
     >>> cells = np.arange(4000)[:, None] % 64
-    >>> account = Accountant(5.0)
-    >>> boxes = mondrian_boxes(cells, (64,), k=100, account=account, epsilon=5.0)
-    >>> bool(boxes.low.min() == 0 and boxes.high.max() == 63), account.spent_epsilon <= 5.0
+    >>> accountant = Accountant(5.0)
+    >>> boxes = mondrian_boxes(cells, (64,), k=100, accountant=accountant, epsilon=5.0)
+    >>> bool(boxes.low.min() == 0 and boxes.high.max() == 63), accountant.spent_epsilon <= 5.0
     (True, True)
     """
-    codes = _checked(codes, shape, k, spread)
-    for_size = account.spend("number of records, for the depth", account.share(1, 10, of=epsilon))
-    size = int(whole_noise(np.array([len(codes)]), 1, for_size)[0])
-    depth = min(_DEEPEST, max(0, math.ceil(math.log2(max(size, 1) / (2 * k)))))
+    codes = _checked(codes, shape, k, split_criterion)
+    for_size = accountant.spend("number of records, for the depth", accountant.share(1, 10, of=epsilon))
+    size = int(integer_noise(np.array([len(codes)]), 1, for_size)[0])
+    depth = min(_MAX_DEPTH, max(0, math.ceil(math.log2(max(size, 1) / (2 * k)))))
     root = Part(np.zeros(len(shape), np.int64), np.array(shape, np.int64) - 1, np.arange(len(codes)))
     active = [root]
-    progress.stage("cutting", depth)
+    progress.stage("splitting", depth)
     for level in range(1, depth + 1):
-        active = _cut_level(codes, np.array(shape), active, k, account, (level, depth), epsilon, spread)
+        active = _cut_level(
+            codes, np.array(shape), active, k=k, accountant=accountant, level=(level, depth), epsilon=epsilon,
+            split_criterion=split_criterion,
+        )  # fmt: skip
         progress.advance()
     leaves = _leaves(root)
     labels = np.empty(len(codes), np.int64)
-    for place, part in enumerate(leaves):
-        part.leaf = place
-        labels[part.records] = place
-    _forget_records(root)
-    return Boxes(np.array([part.low for part in leaves]), np.array([part.high for part in leaves]), labels, root, depth)
+    for index, part in enumerate(leaves):
+        part.leaf = index
+        labels[part.records] = index
+    _remove_records(root)
+    return MondrianBoxes(
+        np.array([part.low for part in leaves]), np.array([part.high for part in leaves]), labels, root, depth
+    )
 
 
 def _cut_level(
     codes: NDArray[np.int64],
     shape: NDArray[np.int64],
     parts: list[Part],
+    *,
     k: int,
-    account: Accountant,
+    accountant: Accountant,
     level: tuple[int, int],
     epsilon: float,
-    spread: Spread,
+    split_criterion: SplitCriterion,
 ) -> list[Part]:
-    """Cut all parts of a level that are large enough, and return what they were cut into."""
+    """Split all parts of a level that are large enough, and return their halves."""
     parts = [part for part in parts if (part.high > part.low).any()]
     if not parts:
         return []
     name, tenths = f"level {level[0]} of {level[1]}", 10 * level[1]
-    stop, column, cut = (2, 2, 5) if spread != "side" else (2, 0, 7)  # of nine tenths
-    price = account.share(stop, tenths, of=epsilon)
-    account.spend(f"{name}: which parts stay whole", price, parts=len(parts))
-    counts = whole_noise(np.array([part.records.size for part in parts]), 1, price)
+    stop, column, cut = (2, 2, 5) if split_criterion != "side" else (2, 0, 7)  # of nine tenths
+    for_count = accountant.share(stop, tenths, of=epsilon)
+    accountant.spend(f"{name}: which parts are split", for_count, parts=len(parts))
+    counts = integer_noise(np.array([part.records.size for part in parts]), 1, for_count)
     parts = [part for part, count in zip(parts, counts, strict=True) if count >= 2 * k]
     if not parts:
         return []
-    for_column = account.share(column, tenths, of=epsilon) if column else 0.0
+    for_column = accountant.share(column, tenths, of=epsilon) if column else 0.0
     if column:
-        account.spend(f"{name}: which column is cut", for_column, parts=len(parts))
-    for_cut = account.share(cut, tenths, of=epsilon)
-    account.spend(f"{name}: where it is cut", for_cut, parts=len(parts))
+        accountant.spend(f"{name}: which column is split", for_column, parts=len(parts))
+    for_cut = accountant.share(cut, tenths, of=epsilon)
+    accountant.spend(f"{name}: where it is split", for_cut, parts=len(parts))
     for part in parts:
-        chosen = _column(codes, shape, part, for_column, account, spread)
+        chosen = _column(codes, shape, part, for_column, accountant, split_criterion)
         _halve(codes, part, chosen, for_cut)
     return [half for part in parts if part.halves for half in part.halves]
 
 
 def _column(
-    codes: NDArray[np.int64], shape: NDArray[np.int64], part: Part, epsilon: float, account: Accountant, spread: Spread
+    codes: NDArray[np.int64],
+    shape: NDArray[np.int64],
+    part: Part,
+    epsilon: float,
+    accountant: Accountant,
+    split_criterion: SplitCriterion,
 ) -> int:
-    """Choose the column to cut among those with more than one cell."""
+    """Return the column to split, among those with more than one cell."""
     open_ = np.flatnonzero(part.high > part.low)
     side = (part.high - part.low)[open_] * _UNIT // shape[open_]
-    if open_.size == 1 or spread == "side":
+    if open_.size == 1 or split_criterion == "side":
         return int(open_[side.argmax()])
     values = codes[np.ix_(part.records, open_)]
-    if spread == "deviation":
+    if split_criterion == "deviation":
         away = np.abs(2 * values - (part.low + part.high)[open_]) * _UNIT // shape[open_]
         return int(open_[select(away.sum(axis=0), max(1, int(side.max())), epsilon)])
-    price = account.share(1, 2 * open_.size, of=epsilon)
+    for_quantile = accountant.share(1, 2 * open_.size, of=epsilon)
     estimates = []
-    for place, column in enumerate(open_):
-        middle = private_quantile(values[:, place], _candidates(part.low[column], part.high[column]), epsilon=price)
-        away = np.abs(values[:, place] - middle)
-        typical = private_quantile(away, _candidates(0, int(part.high[column] - part.low[column])), epsilon=price)
+    for index, column in enumerate(open_):
+        middle = private_quantile(
+            values[:, index], _candidates(part.low[column], part.high[column]), epsilon=for_quantile
+        )
+        away = np.abs(values[:, index] - middle)
+        typical = private_quantile(
+            away, _candidates(0, int(part.high[column] - part.low[column])), epsilon=for_quantile
+        )
         estimates.append(typical / shape[column])
     return int(open_[int(np.argmax(estimates))])
 
@@ -194,31 +211,31 @@ def _halve(codes: NDArray[np.int64], part: Part, column: int, epsilon: float) ->
 
 
 def _candidates(low: int, high: int) -> NDArray[np.int64]:
-    """Return up to 256 cells spread evenly over a public range."""
+    """Return up to 256 evenly spaced cells of a public range."""
     return np.unique(np.linspace(low, high, min(_CANDIDATES, int(high) - int(low) + 1)).round().astype(np.int64))
 
 
 def _leaves(part: Part) -> list[Part]:
-    """Return the parts that were not cut, from the low to the high side."""
+    """Return the parts that were not split, from the low to the high side."""
     return [part] if part.halves is None else [*_leaves(part.halves[0]), *_leaves(part.halves[1])]
 
 
-def _forget_records(part: Part) -> None:
-    """Leave nothing in the tree that must not be released."""
+def _remove_records(part: Part) -> None:
+    """Remove from the tree what must not be released."""
     part.records = np.empty(0, np.int64)
     for half in part.halves or ():
-        _forget_records(half)
+        _remove_records(half)
 
 
-def _checked(codes: NDArray[np.int64], shape: tuple[int, ...], k: int, spread: str) -> NDArray[np.int64]:
-    check_smallest(k)
-    if spread not in {"deviation", "mad", "side"}:
-        raise ParameterError(f'spread="{spread}" is not possible; choose deviation, mad or side')
+def _checked(codes: NDArray[np.int64], shape: tuple[int, ...], k: int, split_criterion: str) -> NDArray[np.int64]:
+    check_k(k)
+    if split_criterion not in {"deviation", "mad", "side"}:
+        raise ParameterError(f'split_criterion="{split_criterion}" is unknown; choose deviation, mad or side')
     codes = np.asarray(codes, np.int64)
     if codes.ndim != 2 or codes.shape[1] != len(shape) or not shape:
-        raise DataError("codes must be n x d whole numbers, and shape must have d numbers of cells")
+        raise DataError("codes must be n x d integers, and shape must have d numbers of cells")
     if codes.size and ((codes < 0).any() or (codes >= np.array(shape)).any()):
-        raise DataError("there are records outside the grid; clip them first")
+        raise DataError("some records are outside the grid; clip them first")
     if max(shape) > 2**40:
         raise ParameterError("a column may have at most 2**40 cells")
     return codes

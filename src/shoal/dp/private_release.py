@@ -1,4 +1,4 @@
-"""A table in, a table under differential privacy out, with its promise in the manifest."""
+"""Release of a table under differential privacy, with the guarantee and the privacy accounting in the manifest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,22 +14,23 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from shoal.api.release import check_targets
 from shoal.core.progress import SILENT, Progress
 from shoal.dp.accountant import Accountant
 from shoal.dp.domain import Domain, domain_of
 from shoal.dp.guarantee import Guarantee, Neighbours, check_epsilon
-from shoal.dp.mechanisms import Outcome, check_mechanism
+from shoal.dp.mechanisms import MechanismResult, check_mechanism
 from shoal.dp.opendp_library import library
 from shoal.errors import DataError, ParameterError
 from shoal.schema.columns import names_list
 from shoal.schema.loading import load
+from shoal.schema.plan import ReadOptions
 from shoal.tables import Table, write_files
-from shoal.tables.files import write_plainly, write_text
+from shoal.tables.atomic import check_targets
+from shoal.tables.files import write_directly, write_text
 
-_NOT_REPEATABLE = (
-    "noise and sampling use random bits of the operating system and take no seed, since a known seed would undo the "
-    "protection; a second run gives other bytes"
+_NOT_REPRODUCIBLE = (
+    "noise and sampling use random bits of the operating system and have no seed, since a known seed would make the "
+    "noise removable; a second run gives other bytes"
 )
 
 
@@ -39,15 +41,15 @@ class PrivateRelease:
     Parameters
     ----------
     table
-        The records that are released; none of them belongs to a record of the original.
+        The released records; they do not correspond to records of the original.
     guarantee
-        What is promised.
+        The privacy guarantee.
     accountant
-        What the budget was spent on.
+        The queries that the privacy budget was spent on.
     manifest
-        What was done, for JSON; holds nothing about the data beyond what the promise covers.
+        Description of the release for JSON; contains nothing about the data that the guarantee does not cover.
     warnings
-        What a person should know before handing the table out.
+        Findings to consider before the table is released.
     """
 
     table: Table
@@ -56,9 +58,38 @@ class PrivateRelease:
     manifest: dict[str, Any]
     warnings: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        lines = [f"PrivateRelease: {self._summary()}", self.guarantee.sentence, self._budget()]
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        """Return the summary and the privacy accounting as HTML, for notebooks."""
+        rows = "".join(
+            f"<tr><td style='text-align: left'>{escape(line.query)}</td><td>{line.epsilon:.4g}</td>"
+            f"<td>{line.times}</td><td>{line.parts}</td><td>{float(line.total_epsilon):.4g}</td></tr>"
+            for line in self.accountant.spends
+        )
+        names = ("query", "epsilon", "times", "disjoint parts", "total epsilon")
+        head = "".join(f"<th>{name}</th>" for name in names)
+        warnings = "".join(f"<p>Warning: {escape(text)}</p>" for text in self.warnings)
+        return (
+            f"<p><b>PrivateRelease</b>: {escape(self._summary())}<br>{escape(self.guarantee.sentence)}</p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{self._budget()}</p>{warnings}"
+        )
+
+    def _summary(self) -> str:
+        columns = ", ".join(self.table.names)
+        return f"{self.table.n_rows:,} records of {columns}; mechanism {self.manifest['mechanism']['name']}"
+
+    def _budget(self) -> str:
+        spent = f"privacy budget: epsilon {self.accountant.spent_epsilon:.4g} of {self.accountant.epsilon:g} spent"
+        if not self.accountant.delta:
+            return spent
+        return f"{spent}, delta {self.accountant.spent_delta:.4g} of {self.accountant.delta:g}"
+
     @property
     def data(self) -> Any:
-        """The table, in the library that the original came in (polars for text files)."""
+        """The table, in the DataFrame library of the input (polars for text files)."""
         return self.table.native
 
     def manifest_json(self) -> str:
@@ -71,20 +102,20 @@ class PrivateRelease:
         Parameters
         ----------
         path
-            Where the table goes; its ending says the format.
+            Output file of the table; the extension sets the format.
         manifest
-            Where the manifest goes; by default beside the table, ``safe.csv`` with ``safe.manifest.json``.
+            Output file of the manifest; by default beside the table, ``safe.csv`` with ``safe.manifest.json``.
 
         Returns
         -------
         paths
-            What was written.
+            The files that were written.
         """
         path = Path(path)
         manifest = check_targets(path, manifest, None)
         writers: dict[Path, Callable[[Path], None]] = {
-            manifest: lambda place: write_text(place, self.manifest_json()),
-            path: lambda place: write_plainly(self.table, place, target=path),  # the table appears last
+            manifest: lambda temporary: write_text(temporary, self.manifest_json()),
+            path: lambda temporary: write_directly(self.table, temporary, target=path),  # the table appears last
         }
         write_files(writers)
         return [path, manifest]
@@ -109,29 +140,33 @@ def release(
     data
         A pandas, polars or pyarrow table, or the path of a file.
     epsilon
-        The whole price; smaller is safer.
+        Total privacy loss epsilon; smaller values protect more.
     mechanism
         ``mondrian``, ``histogram``, ``intervals``, ``insensitive``, ``strongly-safe``, ``epsilon-safe`` or
         ``small-db``.
     columns
-        The columns to release; by default those with bounds or categories. All others are left out.
+        The columns to release; by default those with bounds or categories. All others are omitted.
     bounds
-        ``{"age": (0, 120)}``: the lowest and highest possible value of each column of numbers or dates, chosen without
-        looking at the data; values beyond are moved to the bound.
+        ``{"age": (0, 120)}``: the lowest and highest possible value of each column of numbers or dates. They must not
+        depend on the data; values beyond a bound are replaced by the bound.
     categories
         ``{"sex": ["f", "m"]}``: all possible values of each other column.
     read_options
-        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``missing_marks``.
+        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
     progress
-        Hears how far the work is.
+        Progress callback.
     options
-        Options of the mechanism: ``k``, ``delta``, ``cells``, ``alpha``, ``beta``, ``output``, ``neighbours``,
-        ``spread``, ``structure``, ``order``, ``records``.
+        Options of the mechanism: ``k`` (size of groups or parts), ``delta`` (failure probability), ``cells`` (cells of
+        a column of numbers), ``alpha`` (target accuracy), ``beta`` (sampling probability), ``output`` (``synthetic`` or
+        ``microaggregated``), ``neighbours`` (``add-remove`` or ``replace``), ``split_criterion`` (``side``,
+        ``deviation`` or ``mad``), ``structure`` (fraction of epsilon for the boxes), ``order`` (``z-curve``, ``sum`` or
+        ``lexicographic``), ``records`` (number of synthetic records).
 
     Returns
     -------
     release
-        The new table, the promise and the account. Its records are in no relation to those of the original.
+        The new table, the guarantee and the privacy accounting. Its records do not correspond to those of the
+        original.
 
     Examples
     --------
@@ -148,24 +183,24 @@ def release(
     named = names_list(columns) if columns is not None else None
     kinds = {**dict.fromkeys(bounds, "numeric"), **dict.fromkeys(categories, "nominal")}
     numeric = [name for name in (named if named is not None else kinds) if name not in categories]
-    table, _ = load(data, None, {"quasi": numeric, "kinds": kinds}, read_options or {}, progress)
+    table, _ = load(data, None, {"quasi": numeric, "kinds": kinds}, ReadOptions.of(read_options), progress)
     domain = domain_of(table, named, bounds, categories)
-    outcome = run(domain, epsilon, progress, **options)
-    if not len(outcome.places):
+    result = run(domain, epsilon, progress, **options)
+    if not len(result.positions):
         raise DataError(
-            "nothing is left to release: after noise or sampling no part is large enough; use a smaller k, fewer cells "
-            "or a larger epsilon"
+            "no records are left to release: after noise or sampling no part is large enough; use a smaller k, fewer "
+            "cells or a larger epsilon"
         )
     progress.stage("drawing records")
-    frame = domain.restore(outcome.places, outcome.cells, inside=outcome.inside)
+    frame = domain.restore(result.positions, result.cells, random_within=result.random_within)
     made = replace(table, frame=_like(frame, table), labels=None)
-    warnings = _warnings(outcome, domain)
-    manifest = _manifest(domain, made, mechanism, options, epsilon, outcome, warnings)
-    return PrivateRelease(made, outcome.guarantee, outcome.accountant, manifest, warnings)
+    warnings = _warnings(result, domain)
+    manifest = _manifest(domain, made, result, mechanism=mechanism, options=options, epsilon=epsilon, warnings=warnings)
+    return PrivateRelease(made, result.guarantee, result.accountant, manifest, warnings)
 
 
 def _like(frame: pl.DataFrame, table: Table) -> nw.DataFrame[Any]:
-    """Return a frame in the library of the table."""
+    """Return a frame in the DataFrame library of the table."""
     if table.frame.implementation.is_pandas_like():
         return nw.from_native(frame.to_pandas(), eager_only=True)
     if table.frame.implementation.is_pyarrow():
@@ -173,54 +208,55 @@ def _like(frame: pl.DataFrame, table: Table) -> nw.DataFrame[Any]:
     return nw.from_native(frame, eager_only=True)
 
 
-def _warnings(outcome: Outcome, domain: Domain) -> tuple[str, ...]:
+def _warnings(result: MechanismResult, domain: Domain) -> tuple[str, ...]:
     found = []
-    promise = outcome.guarantee
-    if promise.epsilon > 10:
-        found.append(f"epsilon={promise.epsilon:g} promises next to nothing; common values are 0.1 to 2")
-    if promise.delta * len(outcome.places) > 0.01:
+    guarantee = result.guarantee
+    if guarantee.epsilon > 10:
+        found.append(f"epsilon={guarantee.epsilon:g} gives hardly any protection; common values are 0.1 to 2")
+    if guarantee.delta * len(result.positions) > 0.01:
         found.append(
-            f"delta={promise.delta:g} is not far below one over the number of records; single records may be exposed"
+            f"delta={guarantee.delta:g} is not far below one over the number of records; single records may be exposed"
         )
-    left_out = [name for name in domain.table.names if name not in {column.name for column in domain.columns}]
-    if left_out:
-        found.append(f"left out, since they have neither bounds nor categories: {', '.join(left_out)}")
+    omitted = [name for name in domain.table.names if name not in {column.name for column in domain.columns}]
+    if omitted:
+        found.append(f"omitted columns, which have neither bounds nor categories: {', '.join(omitted)}")
     return tuple(found)
 
 
-def _if_replaced(promise: Guarantee) -> dict[str, Any] | None:
+def _guarantee_for_replacement(guarantee: Guarantee) -> dict[str, Any] | None:
     try:
-        return promise.for_replacement().as_dict()
-    except ParameterError:  # two steps of so large an epsilon promise nothing
+        return guarantee.for_replacement().as_dict()
+    except ParameterError:  # there is no guarantee for two steps of such a large epsilon
         return None
 
 
 def _manifest(
     domain: Domain,
     made: Table,
+    result: MechanismResult,
+    *,
     mechanism: str,
     options: dict[str, Any],
     epsilon: float,
-    outcome: Outcome,
     warnings: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Return what was done; a fingerprint or an exact count of the input would say more than the promise allows."""
-    promise = outcome.guarantee
-    public = promise.neighbours == Neighbours.REPLACE
+    """Return the manifest, without a fingerprint or an exact count of the input, which the guarantee does not cover."""
+    guarantee = result.guarantee
+    public = guarantee.neighbours == Neighbours.REPLACE
     return {
         "shoal": version("shoal"),
         "python": platform.python_version(),
         "libraries": {name: version(name) for name in ("numpy", "opendp", "polars", "narwhals")},
         "kind": "differential privacy",
-        "guarantee": promise.as_dict(),
-        "guarantee_if_a_record_is_replaced": _if_replaced(promise),
-        "budget": outcome.accountant.as_dict(),
-        "mechanism": {"name": mechanism, "epsilon": epsilon, "options": options, "facts": outcome.facts},
+        "guarantee": guarantee.as_dict(),
+        "guarantee_if_a_record_is_replaced": _guarantee_for_replacement(guarantee),
+        "budget": result.accountant.as_dict(),
+        "mechanism": {"name": mechanism, "epsilon": epsilon, "options": options, "diagnostics": result.diagnostics},
         "domain": [column.as_dict() for column in domain.columns],
         "input": {
             "columns": len(domain.table.names),
-            "records": domain.table.n_rows if public else "not told: an exact count is not covered by the promise",
-            "fingerprint": "not told: it would allow a guess at the whole table to be confirmed",
+            "records": domain.table.n_rows if public else "not stated: the guarantee does not cover an exact count",
+            "fingerprint": "not stated: it would allow a guess of the table to be confirmed",
         },
         "output": {
             "records": made.n_rows,
@@ -228,6 +264,6 @@ def _manifest(
             "fingerprint": f"sha256:{made.fingerprint()}",
         },
         "reproducible": False,
-        "why_not_reproducible": _NOT_REPEATABLE,
+        "reason_not_reproducible": _NOT_REPRODUCIBLE,
         "warnings": list(warnings),
     }

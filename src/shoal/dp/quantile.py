@@ -1,8 +1,8 @@
 """EXPQ: a private quantile by the exponential mechanism (Du et al. 2020; Smith 2011; Thaeter 2021, section 10.3).
 
-A candidate is the better, the nearer the share of records at or below it is to the quantile asked for. Candidates are
-fixed points of a public range, so that nothing about them depends on the data; the published form draws from the gaps
-between the records instead, which is the limit of ever more candidates. Cost O(n log candidates).
+The utility of a candidate is higher, the closer the fraction of records at or below it is to the requested quantile.
+Candidates are fixed points of a public range, so that they do not depend on the data; the published form draws from the
+gaps between the records instead, which is the limit for infinitely many candidates. Time O(n log candidates).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from shoal.errors import ParameterError
 def private_quantile(
     values: NDArray[np.int64], candidates: NDArray[np.int64], *, epsilon: float, quantile: float = 0.5
 ) -> int:
-    """Return one of the candidates, likely one near the quantile of the values.
+    """Return one of the candidates, with high probability one close to the quantile of the values.
 
     Parameters
     ----------
     values
-        Whole numbers; for other data, the cells of a public grid.
+        Integers; for other data, the cells of a public grid.
     candidates
-        Where the quantile may lie, in ascending order; chosen without looking at the values.
+        Possible values of the quantile, in ascending order; they must not depend on the data.
     epsilon
-        The price, for neighbours by adding or removing one value.
+        Privacy loss epsilon, for add-remove neighbours.
     quantile
-        0.5 for the median.
+        The quantile, from 0 to 1; 0.5 is the median.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def private_quantile(
     """
     check_epsilon(epsilon)
     if not 0 <= quantile <= 1:
-        raise ParameterError(f"quantile={quantile} must lie between 0 and 1")
+        raise ParameterError(f"quantile={quantile} must be between 0 and 1")
     if not candidates.size:
         raise ParameterError("a private quantile needs at least one candidate")
     scores, sensitivity = quantile_scores(values, candidates, quantile)
@@ -56,10 +56,10 @@ def private_quantile(
 def quantile_scores(
     values: NDArray[np.int64], candidates: NDArray[np.int64], quantile: float = 0.5
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the score of each candidate and the most that one record changes any of them.
+    """Return the score of each candidate and the sensitivity of the scores.
 
-    With q = a / b, the score is -|(b - a) below - a above|: zero at the quantile, changed by b - a or a by a record
-    that joins on one side or the other.
+    With q = a / b, the score is -|(b - a) below - a above|: zero at the quantile, changed by b - a or a by an
+    additional record on one side or the other.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def quantile_scores(
     (array([-2,  0, -2]), 1)
     """
     q = Fraction(quantile).limit_denominator(1000)
-    first_above = np.searchsorted(candidates, values, side="left")  # the first candidate that a value is not above
+    first_above = np.searchsorted(candidates, values, side="left")  # the first candidate that is at least the value
     below = np.cumsum(np.bincount(first_above, minlength=candidates.size + 1))[: candidates.size].astype(np.int64)
     above = values.size - below
     down, up = q.numerator, q.denominator - q.numerator

@@ -1,8 +1,8 @@
-"""Questions to a histogram database: linear, counting, range, interval and histogram queries (Thaeter 2021, 10.2).
+"""Queries to a histogram database: linear, counting, range, interval and histogram queries (Thaeter 2021, 10.2).
 
-A linear query adds up how much each record has of a property, between 0 and 1 (Def. 10.13); a counting query is one
-whose property is there or not. Range queries count a box of cells, interval queries a box of one column, histogram
-queries a single cell (Def. 10.21). A normalised query divides by the number of records.
+A linear query sums a property of the records that is between 0 and 1 (Def. 10.13); the property of a counting query is
+either 0 or 1. Range queries count the records in a box of cells, interval queries in a box of one column, histogram
+queries in a single cell (Def. 10.21). A normalised query divides by the number of records.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from shoal.dp.database import HistogramDatabase, Universe
 from shoal.errors import ParameterError
 
-STEPS = 2**20
-"""Properties are kept as whole multiples of 1 / STEPS, so that answers are exact."""
+STEPS_PER_UNIT = 2**20
+"""Properties are stored as integer multiples of 1 / STEPS_PER_UNIT, so that answers are exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +29,9 @@ class LinearQuery:
     Parameters
     ----------
     property_steps
-        How much each cell of the universe has of the property, in steps of 2**-20, from 0 to 2**20.
+        The property of each cell of the universe, in steps of 2**-20, from 0 to 2**20.
     normalised
-        Whether the answer is a share of the records or a sum.
+        Whether the answer is divided by the number of records.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class LinearQuery:
         """Return the answer; 0 for an empty database."""
         total = self.total(database.counts)
         size = database.size if self.normalised else 1
-        return float(Fraction(total, STEPS * size)) if size else 0.0
+        return float(Fraction(total, STEPS_PER_UNIT * size)) if size else 0.0
 
     def total(self, counts: NDArray[np.int64]) -> int:
         """Return the sum of the property over all records, in steps."""
@@ -57,11 +57,11 @@ class LinearQuery:
 
     @property
     def counting(self) -> bool:
-        """Whether every record has the property or not."""
-        return bool(np.isin(self.property_steps, (0, STEPS)).all())
+        """Whether the property of every cell is either 0 or 1."""
+        return bool(np.isin(self.property_steps, (0, STEPS_PER_UNIT)).all())
 
     def sensitivity(self, size: int | None = None) -> float:
-        """Return how much one record changes the answer: 1, or 1/size for a normalised query on size records."""
+        """Return the sensitivity of the answer: 1, or 1/size for a normalised query on ``size`` records."""
         if not self.normalised:
             return 1.0
         if not size:
@@ -73,17 +73,17 @@ def linear_query(properties: ArrayLike, *, normalised: bool = True) -> LinearQue
     """Return the query for a property between 0 and 1 of each cell, rounded to 2**-20."""
     shares = np.asarray(properties, np.float64)
     if not ((shares >= 0) & (shares <= 1)).all():
-        raise ParameterError("the property that a linear query adds up must lie between 0 and 1 for every cell")
-    return LinearQuery(np.rint(shares * STEPS).astype(np.int64), normalised)
+        raise ParameterError("the property of a linear query must be between 0 and 1 for every cell")
+    return LinearQuery(np.rint(shares * STEPS_PER_UNIT).astype(np.int64), normalised)
 
 
 def counting_query(members: ArrayLike, *, normalised: bool = True) -> LinearQuery:
-    """Return the query that counts the cells marked true."""
-    return LinearQuery(np.asarray(members, bool).astype(np.int64) * STEPS, normalised)
+    """Return the query that counts the records in the cells marked True."""
+    return LinearQuery(np.asarray(members, bool).astype(np.int64) * STEPS_PER_UNIT, normalised)
 
 
 def range_query(universe: Universe, low: Sequence[int], high: Sequence[int], *, normalised: bool = True) -> LinearQuery:
-    """Return the query that counts the box of cells from low to high, both included.
+    """Return the query that counts the records in the box of cells from low to high, both included.
 
     Examples
     --------
@@ -98,17 +98,19 @@ def range_query(universe: Universe, low: Sequence[int], high: Sequence[int], *, 
 def interval_query(universe: Universe, low: int, high: int, *, normalised: bool = True) -> LinearQuery:
     """Return the range query of a universe of one column."""
     if len(universe.shape) != 1:
-        raise ParameterError(f"interval queries are for one column, not {len(universe.shape)}; use range_query")
+        raise ParameterError(
+            f"interval queries need a universe of one column, not {len(universe.shape)}; use range_query"
+        )
     return range_query(universe, (low,), (high,), normalised=normalised)
 
 
 def histogram_query(universe: Universe, cell: int, *, normalised: bool = True) -> LinearQuery:
-    """Return the query that counts one cell."""
+    """Return the query that counts the records in one cell."""
     return counting_query(np.arange(universe.size) == cell, normalised=normalised)
 
 
 def all_range_queries(universe: Universe) -> list[LinearQuery]:
-    """Return the query of every box of cells; there are (c + 1) c / 2 of them for c cells, multiplied over columns.
+    """Return the query of every box of cells: (c + 1) c / 2 for a column of c cells, multiplied over the columns.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What sampling before a safe k-anonymisation promises: delta(k, beta, epsilon) (Thaeter 2021, Theorem 10.24).
+"""The guarantee of sampling before a safe k-anonymisation: delta(k, beta, epsilon) (Thaeter 2021, Theorem 10.24).
 
 Li, Qardaji & Su 2012, doi:10.1145/2414456.2414474. With gamma = (exp(epsilon) - 1 + beta) / exp(epsilon),
 delta = max over n >= ceil(k/gamma - 1) of Pr[Binomial(n, beta) > gamma n], for epsilon >= -ln(1 - beta). Table 10.5 has
-beta and epsilon exchanged; with the roles as here delta falls with epsilon and k, and grows with beta.
+beta and epsilon exchanged; in the order used here, delta decreases with epsilon and k, and increases with beta.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from shoal.dp.guarantee import check_delta, check_epsilon, check_share, check_smallest
+from shoal.dp.guarantee import check_delta, check_epsilon, check_fraction, check_k
 from shoal.errors import ParameterError
 
 
 def safe_delta(*, k: int, beta: float, epsilon: float) -> float:
     """Return the delta of a safe k-anonymisation after sampling with probability beta.
 
-    The maximum is found exactly: n is tried upwards until the Chernoff bound exp(-n KL(gamma, beta)), which falls with
-    n, is below the largest tail so far.
+    The maximum is exact: n increases until the Chernoff bound exp(-n KL(gamma, beta)), which decreases with n, is below
+    the largest tail so far.
 
     Examples
     --------
@@ -31,8 +31,8 @@ def safe_delta(*, k: int, beta: float, epsilon: float) -> float:
         ...
     shoal.errors.ParameterError: epsilon=0.5 is too small for sampling with beta=0.5; choose epsilon of at least 0.6932
     """
-    check_smallest(k)
-    check_share(beta, "beta")
+    check_k(k)
+    check_fraction(beta, "beta")
     check_epsilon(epsilon)
     if epsilon < -math.log1p(-beta):
         needed = math.ceil(-1e4 * math.log1p(-beta)) / 1e4
@@ -45,7 +45,7 @@ def safe_delta(*, k: int, beta: float, epsilon: float) -> float:
 @lru_cache(maxsize=4096)
 def _largest_tail(k: int, beta: float, epsilon: float) -> float:
     gamma = (math.expm1(epsilon) + beta) / math.exp(epsilon)
-    if gamma >= 1:  # so large an epsilon that no count is excluded
+    if gamma >= 1:  # epsilon is so large that no count is excluded
         return 0.0
     from scipy.special import bdtrc
 
@@ -56,12 +56,14 @@ def _largest_tail(k: int, beta: float, epsilon: float) -> float:
         n = np.arange(first, first + step)
         largest = max(largest, float(bdtrc(np.floor(gamma * n * (1 - 1e-15)), n, beta).max()))
         first += step
-        if math.exp(-first * distance) <= largest or first * distance > 745:  # the bound, or the smallest float
+        if (
+            math.exp(-first * distance) <= largest or first * distance > 745
+        ):  # the bound is reached, or is below the smallest float
             return largest
 
 
 def safe_beta(*, k: int, epsilon: float, delta: float) -> float:
-    """Return how large a share of the records may be sampled, to six digits and rounded down.
+    """Return the largest allowed sampling probability, rounded down to six digits.
 
     Examples
     --------
@@ -79,14 +81,14 @@ def safe_beta(*, k: int, epsilon: float, delta: float) -> float:
             high = middle - 1
     if low == 0:
         raise ParameterError(
-            f"no share of the records can be sampled with k={k}, epsilon={epsilon:g} and delta={delta:g}; choose a "
+            f"no sampling probability satisfies k={k}, epsilon={epsilon:g} and delta={delta:g}; choose a "
             "larger k, epsilon or delta"
         )
     return low / 1e6
 
 
 def safe_k(*, beta: float, epsilon: float, delta: float) -> int:
-    """Return the smallest k that keeps delta for a share beta of sampled records.
+    """Return the smallest k that achieves delta for the sampling probability beta.
 
     Examples
     --------
@@ -99,7 +101,8 @@ def safe_k(*, beta: float, epsilon: float, delta: float) -> int:
         k *= 2
         if k > 2**40:
             raise ParameterError(
-                f"no k keeps delta={delta:g} with beta={beta:g} and epsilon={epsilon:g}; sample fewer or allow more"
+                f"no k achieves delta={delta:g} with beta={beta:g} and epsilon={epsilon:g}; choose a smaller beta or a "
+                "larger epsilon or delta"
             )
     low = k // 2 + 1
     while low < k:

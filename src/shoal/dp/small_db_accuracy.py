@@ -1,19 +1,19 @@
-"""How accurate SmallDB is, and how many records or queries that takes (Thaeter 2021, Theorems 10.14 and 10.17).
+"""The accuracy of SmallDB, and the numbers of records or queries it allows (Thaeter 2021, Theorems 10.14 and 10.17).
 
-Logarithms are natural. The bounds with the VC dimension leave out the constants that the theorem hides in O(.), as
-Table 10.2 does: read them as orders of magnitude.
+Logarithms are natural. The bounds with the VC dimension omit the constants of the O(.) in the theorem, as Table 10.2
+does: they are orders of magnitude.
 """
 
 from __future__ import annotations
 
 import math
 
-from shoal.dp.guarantee import check_epsilon, check_share
+from shoal.dp.guarantee import check_epsilon, check_fraction
 from shoal.errors import ParameterError
 
 
 def small_db_error(*, universe: int, queries: int, size: int, epsilon: float, alpha: float, beta: float) -> float:
-    """Return the bound on the worst error of ``small_db(..., alpha)`` that holds except with probability beta.
+    """Return the bound on the largest error of ``small_db(..., alpha)`` that holds except with probability beta.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def small_db_error(*, universe: int, queries: int, size: int, epsilon: float, al
 
 
 def small_db_records_needed(*, universe: int, queries: int, epsilon: float, alpha: float, beta: float) -> int:
-    """Return how many records ``small_db(..., alpha / 2)`` needs for an error of at most alpha.
+    """Return the number of records that ``small_db(..., alpha / 2)`` needs for an error of at most alpha.
 
     Examples
     --------
@@ -47,8 +47,8 @@ def small_db_log_queries(*, universe: int, size: int, epsilon: float, alpha: flo
     60.1
     """
     _check(universe, epsilon, alpha, beta)
-    spread = math.log(universe)
-    return alpha**3 * epsilon * size / (16 * spread) - math.log(1 / beta) / (4 * spread)
+    log_universe = math.log(universe)
+    return alpha**3 * epsilon * size / (16 * log_universe) - math.log(1 / beta) / (4 * log_universe)
 
 
 def small_db_vc_dimension(*, universe: int, size: int, epsilon: float, alpha: float, beta: float) -> float:
@@ -65,7 +65,7 @@ def small_db_vc_dimension(*, universe: int, size: int, epsilon: float, alpha: fl
 
 def _check(universe: int, epsilon: float, alpha: float, beta: float) -> None:
     check_epsilon(epsilon)
-    check_share(alpha, "alpha")
-    check_share(beta, "beta")
+    check_fraction(alpha, "alpha")
+    check_fraction(beta, "beta")
     if universe < 2:
         raise ParameterError(f"universe={universe} must have at least two possible records")

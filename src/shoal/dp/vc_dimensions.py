@@ -1,7 +1,7 @@
 """The Vapnik-Chervonenkis dimension of a set of counting queries (Thaeter 2021, Def. 10.15, 10.16, Theorem 10.18).
 
-A set of queries shatters some records if every subset of them is singled out by a query; the dimension is the size of
-the largest set that is shattered. SmallDB needs the fewer records, the smaller it is.
+A set of queries shatters a set of records if every subset of it is selected by a query; the dimension is the size of
+the largest set that is shattered. The smaller the dimension, the fewer records SmallDB needs.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from shoal.dp.queries import LinearQuery
 from shoal.errors import ParameterError
 
-_MOST_SETS = 5_000_000
+_MAX_SETS = 5_000_000
 
 
 def shatters(queries: Sequence[LinearQuery], cells: Sequence[int]) -> bool:
-    """Say whether the queries single out every subset of these cells.
+    """Return whether the queries select every subset of these cells.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def shatters(queries: Sequence[LinearQuery], cells: Sequence[int]) -> bool:
 
 
 def vc_dimension(queries: Sequence[LinearQuery]) -> int:
-    """Return the dimension, by trying all sets of cells; for small universes only.
+    """Return the dimension by enumerating all sets of cells; for small universes only.
 
     Examples
     --------
@@ -43,13 +43,13 @@ def vc_dimension(queries: Sequence[LinearQuery]) -> int:
     2
     """
     members = _members(queries)
-    cells = np.unique(members, axis=1)  # cells that no query tells apart count as one
+    cells = np.unique(members, axis=1)  # cells that no query distinguishes count as one
     work = 0
     for size in range(1, int(np.log2(max(len(members), 1))) + 2):
         for chosen in itertools.combinations(range(cells.shape[1]), size):
             work += 1
-            if work > _MOST_SETS:
-                raise ParameterError(f"more than {_MOST_SETS:,} sets of cells to try; use a smaller universe")
+            if work > _MAX_SETS:
+                raise ParameterError(f"more than {_MAX_SETS:,} sets of cells to enumerate; use a smaller universe")
             if _shattered(cells, list(chosen)):
                 break
         else:
@@ -58,7 +58,7 @@ def vc_dimension(queries: Sequence[LinearQuery]) -> int:
 
 
 def vc_dimension_of_boxes(columns: int) -> int:
-    """Return the dimension of all boxes with sides along the axes: twice the number of columns (Theorem 10.18).
+    """Return the dimension of all axis-parallel boxes: twice the number of columns (Theorem 10.18).
 
     Examples
     --------
@@ -72,10 +72,10 @@ def vc_dimension_of_boxes(columns: int) -> int:
 
 def _members(queries: Sequence[LinearQuery]) -> NDArray[np.bool_]:
     if not queries:
-        raise ParameterError("there are no queries")
+        raise ParameterError("no queries given; the VC dimension needs at least one")
     for query in queries:
         if not query.counting:
-            raise ParameterError("the VC dimension is defined for counting queries, whose property is there or not")
+            raise ParameterError("the VC dimension is defined for counting queries, whose property is 0 or 1")
     return np.unique(np.array([query.property_steps > 0 for query in queries]), axis=0)
 
 

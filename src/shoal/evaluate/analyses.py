@@ -1,9 +1,9 @@
-"""Whether an analysis of the release says the same: regression, telling the tables apart, and prediction.
+"""Agreement of analyses of the release and of the original: regression, propensity score, and prediction.
 
 - Confidence-interval overlap (Karr et al. 2006): a coefficient of the release agrees with that of the original as far
   as their 95 % intervals overlap; 1 is the same interval, 0 none of it.
-- Propensity score (Woo et al. 2009; Snoke et al. 2018): a logistic model with squares and products guesses which table
-  a record is from; pMSE is 0 if it cannot tell, and is printed as a share of its largest value.
+- Propensity score (Woo et al. 2009; Snoke et al. 2018): a logistic model with squares and products predicts which table
+  a record is from; pMSE is 0 if the tables cannot be distinguished, and is reported as a share of its largest value.
 - Train on the release, test on the original: a linear or logistic model, against the same model trained on the
   original.
 """
@@ -20,28 +20,28 @@ from shoal.evaluate.paired_columns import PairedColumn
 from shoal.evaluate.regression_models import Fit, design, least_squares, logistic, predict, probability
 
 Floats = NDArray[np.float64]
-MOST_RECORDS = 50_000
+MAX_LOGISTIC_RECORDS = 50_000
 """The most records of each table that a logistic model is fitted to."""
-_MOST_CLASSES = 10
-_MOST_TERMS = 60
+_MAX_CATEGORIES = 10
+_MAX_TERMS = 60
 
 
 @dataclass(frozen=True)
 class RegressionAgreement:
-    """How a regression of one column on the others agrees between original and release.
+    """The agreement of a regression of one column on the others between original and release.
 
     Parameters
     ----------
     target
-        The column explained.
+        The dependent column.
     overlap
         The mean overlap of the 95 % intervals of the slopes.
     lowest_overlap
-        The overlap of the slope that agrees least.
+        The smallest overlap of a slope.
     same_sign
         The share of slopes with the same sign.
     terms
-        How many slopes there are.
+        The number of slopes.
     """
 
     target: str
@@ -53,7 +53,7 @@ class RegressionAgreement:
 
 @dataclass(frozen=True)
 class Prediction:
-    """How well a model predicts records of the original that it has not seen.
+    """The quality of a model on records of the original that it was not fitted to.
 
     Parameters
     ----------
@@ -63,18 +63,18 @@ class Prediction:
         ``R2`` for numbers, ``accuracy`` for categories.
     from_release, from_original
         The score of the model trained on the release, and on the original.
-    guess
-        The score of always saying the mean, or the most frequent category.
+    baseline
+        The score of always predicting the mean, or the most frequent category.
     """
 
     target: str
     score: str
     from_release: float
     from_original: float
-    guess: float
+    baseline: float
 
 
-def interval_overlap(one: Fit, other: Fit) -> Floats:
+def interval_overlap(left: Fit, right: Fit) -> Floats:
     """Return the overlap of the 95 % intervals of each coefficient, between 0 and 1.
 
     Examples
@@ -83,7 +83,7 @@ def interval_overlap(one: Fit, other: Fit) -> Floats:
     >>> interval_overlap(fit, Fit(np.array([0.0, 99.0]), np.array([1.0, 1.0]))).tolist()
     [1.0, 0.0]
     """
-    (low, high), (low2, high2) = one.interval(), other.interval()
+    (low, high), (low2, high2) = left.interval(), right.interval()
     shared = np.maximum(np.minimum(high, high2) - np.maximum(low, low2), 0.0)
     width, width2 = high - low, high2 - low2
     equal = (np.abs(low - low2) <= 1e-9) & (np.abs(high - high2) <= 1e-9)
@@ -95,7 +95,7 @@ def interval_overlap(one: Fit, other: Fit) -> Floats:
 def regression_agreement(
     columns: Sequence[PairedColumn], target: PairedColumn, *, seed: int = 0
 ) -> RegressionAgreement | None:
-    """Return how the regression of the target on the other columns agrees; None where nothing can be fitted.
+    """Return the agreement of the regression of the target on the other columns; None where nothing can be fitted.
 
     A number is explained by least squares, a category by a logistic model of whether it is the most frequent one.
     """
@@ -105,7 +105,7 @@ def regression_agreement(
         X, y = _cases(others, target, part)
         if not target.numeric:
             y = (y == _most_frequent(target)).astype(np.float64)
-            X, y = _thinned(X, y, seed)
+            X, y = _sampled(X, y, seed)
         if X.shape[1] == 0 or len(y) <= X.shape[1] + 1 or np.ptp(y) == 0:
             return None
         fits.append(least_squares(X, y) if target.numeric else logistic(X, y))
@@ -117,23 +117,18 @@ def regression_agreement(
 
 
 def propensity(columns: Sequence[PairedColumn], *, seed: int = 0) -> float | None:
-    """Return pMSE as a share of its largest value: 0 if the tables cannot be told apart, 1 if every record can.
+    """Return pMSE as a share of its largest value: 0 if the tables cannot be distinguished, 1 if every record can.
 
-    Only differences that means, variances, products and frequencies show are seen; a microaggregated column, in which
-    values repeat, differs in ways that such a model does not look for.
+    The model detects differences of means, variances, products and frequencies only; it does not detect that the values
+    of a microaggregated column repeat.
     """
-    parts = []
-    for part in ("original", "released"):
-        X = design(columns, part)[0]
-        holes = np.isnan(X)
-        X = np.nan_to_num(X, nan=0.0)
-        extra = holes[:, holes.any(axis=0)].astype(np.float64)
-        parts.append((X, extra))
-    if parts[0][0].shape[1] == 0:
+    designs = [design(columns, part)[0] for part in ("original", "released")]
+    if designs[0].shape[1] == 0:
         return None
-    width = max(parts[0][1].shape[1], parts[1][1].shape[1])
-    matrices = [np.hstack([X, np.zeros((len(X), width - extra.shape[1])), extra]) for X, extra in parts]
-    matrices = [_thinned(X, np.zeros(len(X)), seed + place)[0] for place, X in enumerate(matrices)]
+    # both tables get the same indicators: one for each column in which either of them has missing values
+    indicated = np.logical_or.reduce([np.isnan(X).any(axis=0) for X in designs])
+    matrices = [np.hstack([np.nan_to_num(X, nan=0.0), np.isnan(X[:, indicated])]) for X in designs]
+    matrices = [_sampled(X, np.zeros(len(X)), seed + number)[0] for number, X in enumerate(matrices)]
     y = np.concatenate([np.zeros(len(matrices[0])), np.ones(len(matrices[1]))])
     X = _with_products(np.vstack(matrices))
     deviation = X.std(axis=0)
@@ -152,10 +147,10 @@ def trained_on_release(
     """Train on the release, test on the original; None where nothing can be fitted.
 
     Three tenths of the original records are for testing. Where records correspond, the release is used without the
-    tested ones. A category with more than 10 values is not tried.
+    tested ones. A column with more than 10 categories is not predicted.
     """
     others = [column for column in columns if column.name != target.name]
-    if not target.numeric and len(target.categories) > _MOST_CLASSES:
+    if not target.numeric and len(target.categories) > _MAX_CATEGORIES:
         return None
     n = target.original.size
     order = np.random.default_rng(seed).permutation(n)
@@ -169,32 +164,32 @@ def trained_on_release(
     if X.shape[1] == 0 or len(y) < 2 or any(len(ym) <= Xm.shape[1] + 1 for Xm, ym in models):
         return None
     if target.numeric:
-        spread = float(((y - y.mean()) ** 2).sum())
-        if spread == 0:
+        total = float(((y - y.mean()) ** 2).sum())
+        if total == 0:
             return None
         scores = [
-            1 - float(((y - predict(X, least_squares(Xm, ym).coefficients)) ** 2).sum()) / spread for Xm, ym in models
+            1 - float(((y - predict(X, least_squares(Xm, ym).coefficients)) ** 2).sum()) / total for Xm, ym in models
         ]
-        guess = 1 - float(((y - models[1][1].mean()) ** 2).sum()) / spread
-        return Prediction(target.name, "R2", scores[0], scores[1], guess)
-    scores = [float((_classify(*_thinned(Xm, ym, seed), X) == y).mean()) for Xm, ym in models]
+        baseline = 1 - float(((y - models[1][1].mean()) ** 2).sum()) / total
+        return Prediction(target.name, "R2", scores[0], scores[1], baseline)
+    scores = [float((_classify(*_sampled(Xm, ym, seed), X) == y).mean()) for Xm, ym in models]
     common = np.bincount(models[1][1].astype(np.int64)).argmax()
     return Prediction(target.name, "accuracy", scores[0], scores[1], float((y == common).mean()))
 
 
-def _classify(X: Floats, y: Floats, shown: Floats) -> Floats:
-    """Return the category of each shown record: the one whose logistic model is most certain."""
+def _classify(X: Floats, y: Floats, tested: Floats) -> Floats:
+    """Return the category of each tested record: the one with the highest logistic score."""
     kinds = np.unique(y)
     if kinds.size == 1:
-        return np.full(len(shown), kinds[0])
-    scores = [predict(shown, logistic(X, (y == kind).astype(np.float64)).coefficients) for kind in kinds]
+        return np.full(len(tested), kinds[0])
+    scores = [predict(tested, logistic(X, (y == kind).astype(np.float64)).coefficients) for kind in kinds]
     return kinds[np.argmax(scores, axis=0)]
 
 
 def _cases(
     others: Sequence[PairedColumn], target: PairedColumn, part: str, rows: NDArray[np.bool_] | None = None
 ) -> tuple[Floats, Floats]:
-    """Return design and target of the records without holes."""
+    """Return design and target of the records without missing values."""
     if not others:
         return np.empty((0, 0)), np.empty(0)
     X = design(others, part)[0]
@@ -209,14 +204,14 @@ def _most_frequent(target: PairedColumn) -> int:
     return int(np.bincount(target.original[~np.isnan(target.original)].astype(np.int64)).argmax())
 
 
-def _thinned(X: Floats, y: Floats, seed: int) -> tuple[Floats, Floats]:
-    if len(X) <= MOST_RECORDS:
+def _sampled(X: Floats, y: Floats, seed: int) -> tuple[Floats, Floats]:
+    if len(X) <= MAX_LOGISTIC_RECORDS:
         return X, y
-    rows = np.sort(np.random.default_rng(seed).choice(len(X), MOST_RECORDS, replace=False))
+    rows = np.sort(np.random.default_rng(seed).choice(len(X), MAX_LOGISTIC_RECORDS, replace=False))
     return X[rows], y[rows]
 
 
 def _with_products(X: Floats) -> Floats:
-    """Return the columns with their squares and products, as many as fit beside them."""
+    """Return the columns with their squares and products, at most _MAX_TERMS columns in all."""
     pairs = [(i, j) for i in range(X.shape[1]) for j in range(i, X.shape[1])]
-    return np.hstack([X, *(X[:, [i]] * X[:, [j]] for i, j in pairs[: max(_MOST_TERMS - X.shape[1], 0)])])
+    return np.hstack([X, *(X[:, [i]] * X[:, [j]] for i, j in pairs[: max(_MAX_TERMS - X.shape[1], 0)])])

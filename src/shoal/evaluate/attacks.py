@@ -1,4 +1,4 @@
-"""What an attack on a release achieved, next to what it achieves without the release: honest figures need both."""
+"""The result of a simulated attack on a release, with the baseline that it has to be compared with."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from shoal.evaluate.estimates import Estimate
 
-SAMPLE = 10_000
-"""How many records an attack tries where searching for all would take too long."""
+MAX_SEARCHED = 10_000
+"""The number of records that an attack tries where searching for all would take too long."""
 
 
 @dataclass(frozen=True)
@@ -21,18 +21,19 @@ class Attack:
     Parameters
     ----------
     name
-        What was tried: ``linkage``, ``one-to-one``, ``interval``, ``rank-interval`` or ``attribute``.
+        ``record-linkage``, ``assignment-linkage``, ``interval-disclosure``, ``rank-interval-disclosure`` or
+        ``attribute-disclosure``.
     target
-        The column that was to be learned; empty where whole records were to be found.
+        The column whose values are to be disclosed; empty for attacks on whole records.
     success
-        The share of records for which the attack succeeds, with its 95 % interval.
+        The share of records for which the attack succeeds, with its 95 % confidence interval.
     baseline
-        The same without what the release tells of these persons: a guess, a shuffled release, or people of a control
-        table who are not in the release.
+        The success without the information that the release has about these individuals: a random guess, a shuffled
+        release, or individuals of a control table who are not in the release.
     records
-        How many records the release has.
-    how
-        What was assumed and, where records were sampled, how many.
+        The number of records of the release.
+    description
+        The assumptions and, where records were sampled, the size of the sample.
     """
 
     name: str
@@ -40,13 +41,13 @@ class Attack:
     success: Estimate
     baseline: Estimate
     records: int
-    how: str
+    description: str
 
     @property
-    def excess(self) -> float:
-        """What the release adds: the success above the baseline as a share of what was left to gain, at least 0."""
-        left = 1 - self.baseline.value
-        return max(0.0, (self.success.value - self.baseline.value) / left) if left > 0 else 0.0
+    def baseline_adjusted_success(self) -> float:
+        """The success above the baseline as a share of the largest possible increase, at least 0."""
+        possible = 1 - self.baseline.value
+        return max(0.0, (self.success.value - self.baseline.value) / possible) if possible > 0 else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures for JSON."""
@@ -55,9 +56,9 @@ class Attack:
             "target": self.target,
             "success": self.success.to_dict(),
             "baseline": self.baseline.to_dict(),
-            "excess": self.excess,
+            "baseline_adjusted_success": self.baseline_adjusted_success,
             "records": self.records,
-            "how": self.how,
+            "description": self.description,
         }
 
 
@@ -74,6 +75,6 @@ def sampled_rows(n: int, sample: int | None, seed: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(seed).choice(n, sample, replace=False))
 
 
-def sampling_words(tried: int, n: int) -> str:
-    """Return how many records were tried, for a person to read."""
+def sample_description(tried: int, n: int) -> str:
+    """Return the number of records that were tried as text."""
     return f"all {n:,} records" if tried == n else f"a random sample of {tried:,} of {n:,} records"

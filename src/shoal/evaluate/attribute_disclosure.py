@@ -1,10 +1,10 @@
-"""Attribute disclosure: what a class tells about a confidential value of its members.
+"""Attribute disclosure: confidential values inferred from the equivalence class of a record.
 
-Nobody has to be picked out: if nine of ten records that look alike share a diagnosis, it is known with 90 %. A
-category is guessed as the most frequent one of the class, a number as the median of the class and counts as learned
-within a small interval. Small classes agree by chance; so the control is the same classes with confidential values
-shuffled over the table, or, where there is one, a control table of people who are not in the release: what can be
-inferred about them is science, not disclosure (the argument of Giomi et al. 2023, anonymeter).
+No record has to be re-identified: if nine of ten records with identical quasi-identifiers share a diagnosis, it is
+known with 90 %. A category is guessed as the most frequent one of the class, a number as the median of the class, which
+counts as disclosed within a small interval. The values of small classes agree at random; so the baseline is the same
+classes with confidential values shuffled over the table, or, where there is one, a control table of individuals who are
+not in the release: inference about them is statistics, not disclosure (the argument of Giomi et al. 2023, anonymeter).
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.grouping import Grouping
-from shoal.evaluate.attacks import SAMPLE, Attack, sampled_rows, sampling_words
+from shoal.core.group_statistics import group_medians
+from shoal.core.grouping import Groups
+from shoal.evaluate.attacks import MAX_SEARCHED, Attack, sample_description, sampled_rows
 from shoal.evaluate.estimates import repeated, share
 from shoal.evaluate.linkage_search import Matcher, Matches
 from shoal.evaluate.paired_columns import PairedColumn
-from shoal.recoding.medians import group_medians
 
 WIDTH = 0.05
-_REPEATS = 5
+_SHUFFLES = 5
 
 
 def attribute_disclosure(
@@ -30,10 +30,10 @@ def attribute_disclosure(
     confidential: Sequence[PairedColumn],
     *,
     width: float = WIDTH,
-    repeats: int = _REPEATS,
+    repeats: int = _SHUFFLES,
     seed: int = 0,
 ) -> list[Attack]:
-    """Return, for each confidential column, how often the guess from the class of a record is right.
+    """Return, for each confidential column, the share of records for which the guess from their class is right.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ def attribute_disclosure(
     confidential
         Confidential columns: the true values, and the released ones from which the guess is made.
     width
-        How near a guessed number must be, in standard deviations.
+        The largest error of a guessed number that counts as disclosure, in standard deviations.
     repeats, seed
-        How often the control is shuffled.
+        The number of shuffles of the baseline, and their seed.
 
     Returns
     -------
     attacks
-        One per column; a missing value is a value of its own. Cost O(n log n) per shuffle.
+        One per column; a missing value is a category of its own. Cost O(n log n) per shuffle.
 
     Examples
     --------
@@ -71,9 +71,9 @@ def attribute_disclosure(
         guess = f"the median of the class is within {width:g} standard deviations" if column.numeric else (
             "the most frequent value of the class is right"
         )  # fmt: skip
-        how = f"{guess}; the baseline shuffles the column over the same classes {repeats} times"
+        description = f"{guess}; the baseline shuffles the column over the same classes {repeats} times"
         baseline = repeated(np.array(runs), truth.size)
-        found.append(Attack("attribute", column.name, share(right), baseline, truth.size, how))
+        found.append(Attack("attribute-disclosure", column.name, share(right), baseline, truth.size, description))
     return found
 
 
@@ -84,10 +84,10 @@ def attribute_inference(
     control_confidential: Sequence[PairedColumn],
     *,
     width: float = WIDTH,
-    sample: int | None = SAMPLE,
+    sample: int | None = MAX_SEARCHED,
     seed: int = 0,
 ) -> list[Attack]:
-    """Guess confidential values through the nearest class, for people in the release and for a control group.
+    """Guess confidential values from the nearest class, for individuals in the release and for a control group.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def attribute_inference(
     control, control_confidential
         The quasi-identifiers and the confidential columns of the control table (as ``original``), on the same scale.
     width, sample, seed
-        As above.
+        As in :func:`attribute_disclosure`; at most ``sample`` records of each table are tried.
     """
     n = matcher.labels.size
     rows = sampled_rows(n, sample, seed)
@@ -106,19 +106,19 @@ def attribute_inference(
     inside = matcher.nearest([column.original[rows] for column in matcher.columns])
     outside = matcher.nearest([column.original[others] for column in control])
     found = []
-    for column, theirs in zip(confidential, control_confidential, strict=True):
+    for column, controlled in zip(confidential, control_confidential, strict=True):
         shown = _codes(column)[1]
         guesses = _guesses(matcher.labels, shown, numeric=column.numeric)
         reach = width * column.deviation * (1 + 1e-12) if column.numeric else 0.0
         success = [
             _guessed(guesses, truth, matches, reach)
-            for truth, matches in ((_codes(column)[0][rows], inside), (_codes(theirs)[0][others], outside))
+            for truth, matches in ((_codes(column)[0][rows], inside), (_codes(controlled)[0][others], outside))
         ]
-        how = (
-            f"{sampling_words(rows.size, n)} guessed from the nearest class; the baseline is {others.size:,} people of "
-            "the control table"
+        description = (
+            f"{sample_description(rows.size, n)} guessed from the nearest class; the baseline is {others.size:,} "
+            "individuals of the control table"
         )
-        found.append(Attack("attribute", column.name, share(success[0]), share(success[1]), n, how))
+        found.append(Attack("attribute-disclosure", column.name, share(success[0]), share(success[1]), n, description))
     return found
 
 
@@ -132,7 +132,7 @@ def _codes(column: PairedColumn) -> tuple[NDArray[np.float64], NDArray[np.float6
 def _right(
     labels: NDArray[np.int64], truth: NDArray[np.float64], shown: NDArray[np.float64], reach: float, *, numeric: bool
 ) -> NDArray[np.float64]:
-    """Return the chance that the guess from the class is right, for each record."""
+    """Return 1 for each record whose guess from its class is right, otherwise 0."""
     guesses = _guesses(labels, shown, numeric=numeric)
     return (np.abs(truth - guesses[labels]) <= reach).astype(np.float64)
 
@@ -150,7 +150,7 @@ def _guesses(labels: NDArray[np.int64], shown: NDArray[np.float64], *, numeric: 
     known = ~np.isnan(shown)
     guesses = np.full(classes, np.nan)
     if known.any():
-        grouping = Grouping(labels[known], k=1)
+        grouping = Groups(labels[known])
         guesses[labels[known]] = group_medians(shown[known], grouping)[grouping.labels]
     return guesses
 
@@ -158,7 +158,7 @@ def _guesses(labels: NDArray[np.int64], shown: NDArray[np.float64], *, numeric: 
 def _guessed(
     guesses: NDArray[np.float64], truth: NDArray[np.float64], matches: Matches, reach: float
 ) -> NDArray[np.float64]:
-    """Return the share of the nearest classes of each person whose guess is right."""
+    """Return the share of the nearest classes of each individual whose guess is right."""
     right = (np.abs(truth[matches.rows] - guesses[matches.classes]) <= reach).astype(np.float64)
     total = np.bincount(matches.rows, minlength=truth.size)
     return np.bincount(matches.rows, right, minlength=truth.size) / np.maximum(total, 1)

@@ -1,10 +1,10 @@
-"""Risk from the sizes of classes alone: prosecutor, journalist, marketer, uniqueness; needs only the released table.
+"""Re-identification risk from the sizes of equivalence classes: prosecutor, journalist, marketer, uniqueness.
 
-Three attackers (El Emam 2013, chapter 16; the vocabulary of ARX). The *prosecutor* knows that a person is in the table:
-a record in a class of f is picked out with chance 1/f. The *journalist* knows a population of which the table is a
-sample: 1/F, with F people of the population in the class. The *marketer* wants as many records as possible: the
-expected share of correct matches. Averages are over records, never over classes: nine classes of one record and one of
-a thousand do not have an average risk of 90 %.
+Only the released table is needed. Three intruders (El Emam 2013, chapter 16; the vocabulary of ARX). The *prosecutor*
+knows that an individual is in the table: a record in a class of f is re-identified with probability 1/f. The
+*journalist* knows a population of which the table is a sample: 1/F, with F individuals of the population in the class.
+The *marketer* re-identifies as many records as possible: the expected share of correct matches. Averages are over
+records, never over classes: nine classes of one record and one of a thousand do not have an average risk of 90 %.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from shoal.tables import Table
 
 
 @dataclass(frozen=True)
-class AttackerRisk:
-    """The risk from one kind of attacker, over all records.
+class IntruderRisk:
+    """The risk from one kind of intruder, over all records.
 
     Parameters
     ----------
     highest
-        The risk of the record that is easiest to pick out.
+        The largest risk of a record.
     average
-        The mean over records: the expected share of records that are picked out.
+        The mean over records: the expected share of records that are re-identified.
     share_above
         The share of records whose risk is above the threshold.
     threshold
-        That threshold.
+        The threshold.
     """
 
     highest: float
@@ -49,24 +49,24 @@ class AttackerRisk:
 
 @dataclass(frozen=True)
 class ClassRisk:
-    """The risk of a table as far as the sizes of its classes tell it.
+    """The risk of a table that follows from the sizes of its equivalence classes.
 
     Parameters
     ----------
     prosecutor, journalist
-        See above; without a population the journalist knows no more than the prosecutor.
+        The two intruders; without a population the journalist risk equals the prosecutor risk.
     marketer
         The expected share of records matched correctly.
     unique
-        The share of records that are alone in their class.
+        The share of sample-unique records: no other record has the same quasi-identifiers.
     population_unique
-        The share of records that are alone in the population, as far as it is known.
+        The share of records that are unique in the population, as far as it is known.
     records, classes
-        How many there are.
+        The number of records and of classes.
     """
 
-    prosecutor: AttackerRisk
-    journalist: AttackerRisk
+    prosecutor: IntruderRisk
+    journalist: IntruderRisk
     marketer: float
     unique: float
     population_unique: float
@@ -88,7 +88,7 @@ def class_risk(
     sizes
         The number of records of each class.
     population
-        The number of people of the population in each class, counted or estimated; never fewer than the records.
+        The number of individuals of the population in each class, counted or estimated; at least the number of records.
     threshold
         Records with a risk above this are counted; 0.2 counts those in classes of fewer than 5.
 
@@ -104,14 +104,14 @@ def class_risk(
     (1.0, 0.03, 0.02, 0.02)
     """
     if not sizes.size:
-        raise DataError("the table has no records, so there is no risk to measure")
+        raise DataError("the table has no records, so no risk can be measured")
     if not 0 < threshold <= 1:
         raise ParameterError(f"threshold={threshold} must be above 0 and at most 1")
     f = sizes.astype(np.float64)
     F = f if population is None else np.maximum(population.astype(np.float64), f)
     n = float(f.sum())
-    prosecutor = _attacker(1 / f, f / n, threshold)
-    journalist = _attacker(1 / F, f / n, threshold)
+    prosecutor = _intruder(1 / f, f / n, threshold)
+    journalist = _intruder(1 / F, f / n, threshold)
     return ClassRisk(
         prosecutor=prosecutor,
         journalist=journalist,
@@ -123,9 +123,33 @@ def class_risk(
     )
 
 
-def _attacker(risk: NDArray[np.float64], weight: NDArray[np.float64], threshold: float) -> AttackerRisk:
+def _intruder(risk: NDArray[np.float64], weight: NDArray[np.float64], threshold: float) -> IntruderRisk:
     above = risk > threshold * (1 + 1e-12)
-    return AttackerRisk(float(risk.max()), float(risk @ weight), float(weight[above].sum()), threshold)
+    return IntruderRisk(float(risk.max()), float(risk @ weight), float(weight[above].sum()), threshold)
+
+
+def overlapping_class_risk(sizes: NDArray[np.int64], labels: NDArray[np.int64], *, threshold: float = 0.2) -> ClassRisk:
+    """Return the risk of classes that overlap, because missing values match any value.
+
+    Parameters
+    ----------
+    sizes
+        The number of records that each class matches.
+    labels
+        The class of each record.
+    threshold
+        Records with a risk above this are counted.
+
+    Examples
+    --------
+    >>> overlapping_class_risk(np.array([2, 4]), np.array([0, 0, 1, 1])).prosecutor.average
+    0.375
+    """
+    risk = 1.0 / sizes[labels]
+    above = float((risk > threshold * (1 + 1e-12)).mean())
+    intruder = IntruderRisk(float(risk.max()), float(risk.mean()), above, threshold)
+    unique = float((risk == 1.0).mean())
+    return ClassRisk(intruder, intruder, intruder.average, unique, unique, risk.size, int(sizes.size))
 
 
 def population_sizes(
@@ -136,7 +160,7 @@ def population_sizes(
     population: Table | None = None,
     sampling_weight: str | None = None,
 ) -> NDArray[np.float64] | None:
-    """Return how many people of the population are in each class of a table, or None where nothing is known of it.
+    """Return the number of individuals of the population in each class of a table; None without a population.
 
     A population table is counted by equal values in the quasi-identifiers, which suits generalised values; else the
     sampling weights of the records of a class are added up. A class that the population does not have counts its own
@@ -151,7 +175,7 @@ def population_sizes(
     bad = int((~(np.isfinite(weights) & (weights > 0))).sum())
     if bad:
         raise DataError(
-            f'column "{sampling_weight}": {bad} sampling weights are missing, infinite, no numbers or not positive'
+            f'column "{sampling_weight}": {bad} sampling weights are missing, infinite, not numeric or not positive'
         )
     return np.bincount(labels, weights, minlength=count).astype(np.float64)
 
@@ -160,11 +184,11 @@ def _counted(table: Table, names: Sequence[str], labels: NDArray[np.int64], popu
     first = np.unique(labels, return_index=True)[1]
     try:
         own = pl.DataFrame({name: table.column(name).to_polars() for name in names})[first]
-        theirs = pl.DataFrame({name: population.column(name).to_polars() for name in names})
-        counts = theirs.group_by(names).len("people")
+        members = pl.DataFrame({name: population.column(name).to_polars() for name in names})
+        counts = members.group_by(names).len("individuals")
         joined = own.join(counts, on=list(names), how="left", nulls_equal=True, maintain_order="left")
     except pl.exceptions.PolarsError:
         raise SchemaError(
-            "the quasi-identifiers of the population are of other types than those of the table; convert them"
+            "the quasi-identifiers of the population and of the table have different types; convert them"
         ) from None
-    return joined["people"].fill_null(0).to_numpy().astype(np.float64)
+    return joined["individuals"].fill_null(0).to_numpy().astype(np.float64)

@@ -1,9 +1,9 @@
-"""What each quasi-identifier contributes to the risk; needs only the released table.
+"""The contribution of each quasi-identifier to the risk; only the released table is needed.
 
 *Distinction* is the number of different values as a share of the records, *separation* the share of pairs of records
-that the column alone tells apart (Motwani and Xu 2007; the words of ARX). The *contribution* of a column is how much
-the average risk falls when the column is left out. In a microaggregated table, whose columns all follow the same
-groups, that is often nothing; what an attacker gains by knowing the column is then seen in the linkage.
+that the column alone separates (Motwani and Xu 2007; the terms of ARX). The *contribution* of a column is the decrease
+of the average risk when the column is left out. In a microaggregated table, whose columns all follow the same groups,
+it is often zero; the value of the column to an intruder then shows in the success of record linkage.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shoal.tables import Table
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one quasi-identifier contributes to the risk.
+    """The contribution of one quasi-identifier to the risk.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class Contribution:
         The average risk with all columns less that without this one.
     k_without
         The smallest class if the column were left out.
-    linkage
-        How much fewer persons are linked to their record by an attacker who does not know the column; None where
-        there is no original to attack with.
+    record_linkage
+        The decrease of the success of record linkage if the intruder does not know the column; None without an
+        original table.
     """
 
     distinction: float
@@ -44,7 +44,7 @@ class Contribution:
     average_without: float
     contribution: float
     k_without: int
-    linkage: float | None = None
+    record_linkage: float | None = None
 
     def to_dict(self) -> dict[str, float | None]:
         """Return the figures for JSON."""
@@ -54,7 +54,7 @@ class Contribution:
 def contributions(
     table: Table, names: Sequence[str], *, classes: Classes | None = None, progress: Progress = SILENT
 ) -> dict[str, Contribution]:
-    """Return what each quasi-identifier contributes to the risk of a table. Cost O(d^2 n log n).
+    """Return the contribution of each quasi-identifier to the risk of a table. Cost O(d^2 n log n).
 
     Examples
     --------
@@ -64,9 +64,8 @@ def contributions(
     >>> found["age"].contribution, found["sex"].contribution, found["age"].distinction, found["age"].separation
     (0.25, 0.25, 0.5, 0.5)
     """
-    everything = classes or count_classes(table, names)
     n = table.n_rows
-    average = everything.sizes.size / n
+    average = (classes or count_classes(table, names)).sizes.size / n
     progress.stage("contribution of each column", len(names))
     found = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""How well distributions survive: one column at a time, and two at a time.
+"""Distances between the distributions of original and release: single columns and pairs of columns.
 
 Numbers: the largest distance of the distribution functions (Kolmogorov-Smirnov) and the mean distance of the quantiles
 (Wasserstein, in standard deviations). Categories: total variation, half of the summed differences of the shares; a
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from shoal.evaluate.paired_columns import PairedColumn
 
 Floats = NDArray[np.float64]
-_MOST_PAIRS = 100
-_MOST_CATEGORIES = 20
+_MAX_PAIRS = 100
+_MAX_CATEGORIES = 20
 
 
 def kolmogorov_smirnov(column: PairedColumn) -> float:
@@ -31,8 +31,8 @@ def kolmogorov_smirnov(column: PairedColumn) -> float:
     before, after = _known(column.original), _known(column.released)
     if not (before.size and after.size):
         return 0.0 if before.size == after.size else 1.0
-    places = np.union1d(before, after)
-    functions = [np.searchsorted(part, places, "right") / part.size for part in (before, after)]
+    values = np.union1d(before, after)
+    functions = [np.searchsorted(part, values, "right") / part.size for part in (before, after)]
     return float(np.abs(functions[0] - functions[1]).max())
 
 
@@ -81,14 +81,14 @@ def pairwise_variation(columns: Sequence[PairedColumn], *, seed: int = 0) -> dic
     {('sex', 'job'): 0.5}
     """
     pairs = list(combinations(range(len(columns)), 2))
-    if len(pairs) > _MOST_PAIRS:
-        chosen = np.sort(np.random.default_rng(seed).choice(len(pairs), _MOST_PAIRS, replace=False))
-        pairs = [pairs[place] for place in chosen]
-    counted = {place: cells(columns[place]) for place in {place for pair in pairs for place in pair}}
+    if len(pairs) > _MAX_PAIRS:
+        chosen = np.sort(np.random.default_rng(seed).choice(len(pairs), _MAX_PAIRS, replace=False))
+        pairs = [pairs[number] for number in chosen]
+    counted = {number: cells(columns[number]) for number in {number for pair in pairs for number in pair}}
     found = {}
-    for one, other in pairs:
-        (before, after, count), (before2, after2, count2) = counted[one], counted[other]
-        names = columns[one].name, columns[other].name
+    for left, right in pairs:
+        (before, after, count), (before2, after2, count2) = counted[left], counted[right]
+        names = columns[left].name, columns[right].name
         found[names] = _variation(before * count2 + before2, after * count2 + after2, count * count2)
     return found
 
@@ -98,7 +98,7 @@ def _known(values: Floats) -> Floats:
 
 
 def cells(column: PairedColumn) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Return a cell number for each value of both tables, and how many cells there are; the last is for holes."""
+    """Return the cell of each value of both tables, and the number of cells; the last one is for missing values."""
     if column.numeric:
         known = column.original[~np.isnan(column.original)]
         edges = np.unique(np.quantile(known, np.arange(1, 10) / 10)) if known.size else np.empty(0)
@@ -109,10 +109,10 @@ def cells(column: PairedColumn) -> tuple[NDArray[np.int64], NDArray[np.int64], i
             column.original[~np.isnan(column.original)].astype(np.int64), minlength=len(column.categories)
         )
         order = np.argsort(-frequency, kind="stable")
-        cell = np.full(len(column.categories), _MOST_CATEGORIES)
-        cell[order[:_MOST_CATEGORIES]] = np.arange(min(_MOST_CATEGORIES, order.size))
+        cell = np.full(len(column.categories), _MAX_CATEGORIES)
+        cell[order[:_MAX_CATEGORIES]] = np.arange(min(_MAX_CATEGORIES, order.size))
         parts = [cell[np.nan_to_num(values).astype(np.int64)] for values in (column.original, column.released)]
-        count = min(_MOST_CATEGORIES, order.size) + int(order.size > _MOST_CATEGORIES)
+        count = min(_MAX_CATEGORIES, order.size) + int(order.size > _MAX_CATEGORIES)
     found = [
         np.where(np.isnan(values), count, part)
         for part, values in zip(parts, (column.original, column.released), strict=True)

@@ -1,4 +1,4 @@
-"""A figure with its uncertainty: a share estimated from trials, and the interval that holds it with 95 % confidence."""
+"""Shares estimated from trials, with 95 % confidence intervals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Estimate:
     low, high
         The ends of the 95 % confidence interval; equal to the value where nothing was sampled or drawn.
     trials
-        How many records or cells it rests on.
+        The number of records or cells that it is based on.
     """
 
     value: float
@@ -56,7 +56,7 @@ def share(successes: NDArray[np.float64]) -> Estimate:
     """Return the mean of trials that succeed with a probability between 0 and 1, with its Wilson score interval.
 
     The interval of Wilson (1927) does not collapse where no or every trial succeeds. Trials with fractional success
-    vary less than those that are all or nothing, so the interval is on the safe side for them.
+    vary less than those that succeed or fail, so the interval is conservative for them.
 
     Examples
     --------
@@ -82,5 +82,5 @@ def repeated(values: NDArray[np.float64], trials: int) -> Estimate:
     0.25
     """
     mean = float(values.mean())
-    spread = float(values.std(ddof=1)) / sqrt(values.size) if values.size > 1 else 0.0
-    return Estimate(mean, max(0.0, mean - _Z * spread), min(1.0, mean + _Z * spread), trials)
+    error = float(values.std(ddof=1)) / sqrt(values.size) if values.size > 1 else 0.0
+    return Estimate(mean, max(0.0, mean - _Z * error), min(1.0, mean + _Z * error), trials)

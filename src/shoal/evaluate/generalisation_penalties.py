@@ -3,7 +3,7 @@
 Thaeter 2021, section 3.2 and Def. 3.15. NCP (Xu et al. 2006) charges a cell the share of the domain that its value was
 widened to: (max - min of the group) / (max - min of the column) for numbers, size(closest common ancestor) / number of
 values for a tree. Total-IL (Byun et al. 2007) uses height(closest common ancestor) / height(tree) instead of sizes.
-C_DM and C_AVG are in ``loss.py``.
+C_DM and C_AVG are in ``recoding/loss.py``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.core.grouping import Grouping
-from shoal.core.hierarchy import Hierarchy, hierarchy_of, text_of
+from shoal.core.grouping import Groups
+from shoal.core.text import text_of
 from shoal.errors import DataError
+from shoal.recoding.penalties import extent_penalty, tree_penalty
 from shoal.schema.columns import Kind, names_list
+from shoal.schema.hierarchy_sources import hierarchy_of
 from shoal.schema.inference import bare_schema
 from shoal.tables import Table
 
@@ -30,7 +32,7 @@ def ncp(
     *,
     quasi: Sequence[str],
     hierarchies: Mapping[str, Any] | None = None,
-    weights: Mapping[str, float] | None = None,
+    column_weights: Mapping[str, float] | None = None,
 ) -> float:
     """Return the normalised certainty penalty of generalising each group of an original table.
 
@@ -43,9 +45,9 @@ def ncp(
     quasi
         The columns that are generalised.
     hierarchies
-        Trees of columns; numbers without one are charged by their extremes, categories without one as if suppressed.
-    weights
-        How much a column counts; 1 if not named.
+        Hierarchies of columns; numbers without one are charged by their range, categories without one as if suppressed.
+    column_weights
+        Weights of columns; 1 if not named.
 
     Returns
     -------
@@ -59,7 +61,7 @@ def ncp(
     >>> ncp(data, [0, 0, 0, 1, 1, 1], quasi=["x", "y"])
     7.5
     """
-    return _penalty(data, labels, quasi, hierarchies or {}, weights or {}, by_height=False)
+    return _penalty(data, labels, quasi, hierarchies or {}, column_weights or {}, by_height=False)
 
 
 def total_il(
@@ -68,7 +70,7 @@ def total_il(
     *,
     quasi: Sequence[str],
     hierarchies: Mapping[str, Any] | None = None,
-    weights: Mapping[str, float] | None = None,
+    column_weights: Mapping[str, float] | None = None,
 ) -> float:
     """Return Total-IL: as :func:`ncp`, with heights of nodes instead of sizes.
 
@@ -80,14 +82,14 @@ def total_il(
     >>> total_il(jobs, [0, 0, 1, 1], quasi=["job"], hierarchies={"job": tree})
     2.0
     """
-    return _penalty(data, labels, quasi, hierarchies or {}, weights or {}, by_height=True)
+    return _penalty(data, labels, quasi, hierarchies or {}, column_weights or {}, by_height=True)
 
 
 def closeness_utility(confidential: ArrayLike, labels: ArrayLike) -> float:
     """Return H(X) - sum over groups of share times H(group), with H the entropy (base 2) of a confidential column.
 
-    What an attacker and a researcher alike learn from the groups; it can mislead, because it does not look at the
-    released quasi-identifiers (Table 3.5 of the thesis).
+    The information about the column that the groups contain, for an intruder as for an analyst. It can mislead, because
+    it ignores the released quasi-identifiers (Thaeter 2021, Table 3.5).
 
     Examples
     --------
@@ -114,12 +116,12 @@ def _penalty(
     labels: ArrayLike,
     quasi: Sequence[str],
     hierarchies: Mapping[str, Any],
-    weights: Mapping[str, float],
+    column_weights: Mapping[str, float],
     *,
     by_height: bool,
 ) -> float:
     table = Table.from_native(data)
-    grouping = Grouping(np.asarray(labels), k=1)
+    grouping = Groups(np.asarray(labels))
     if grouping.n != table.n_rows:
         raise DataError(f"{grouping.n} labels for {table.n_rows} records; there must be one label per record")
     schema = bare_schema(table).updated(quasi=names_list(quasi), hierarchies=hierarchies)
@@ -132,34 +134,8 @@ def _penalty(
             tree = hierarchy_of(column if column.hierarchy is not None else _flat(column), table)
             leaves = tree.codes([text_of(value) for value in series.to_list()], column.name)
             charged = tree_penalty(tree, tree.common_ancestors(leaves, grouping.labels), by_height=by_height)
-        total += weights.get(column.name, 1.0) * float(charged @ grouping.sizes)
+        total += column_weights.get(column.name, 1.0) * float(charged @ grouping.sizes)
     return total
-
-
-def extent_penalty(values: Floats, grouping: Grouping) -> Floats:
-    """Return (max - min of the group) / (max - min of the column) for each group; 0 for a constant column.
-
-    Examples
-    --------
-    >>> extent_penalty(np.array([0.0, 5.0, 8.0, 10.0]), Grouping([0, 0, 1, 1], k=2))
-    array([0.5, 0.2])
-    """
-    low, high = np.full(len(grouping), np.inf), np.full(len(grouping), -np.inf)
-    np.fmin.at(low, grouping.labels, values)
-    np.fmax.at(high, grouping.labels, values)
-    known = np.isfinite(low)
-    half = float(high[known].max() / 2 - low[known].min() / 2) if known.any() else 0.0  # no overflow
-    charged = np.zeros(len(grouping))
-    if half > 0:
-        charged[known] = (high[known] / 2 - low[known] / 2) / half
-    return charged
-
-
-def tree_penalty(tree: Hierarchy, nodes: NDArray[np.int64], *, by_height: bool = False) -> Floats:
-    """Return size (or height) of nodes as a share of that of the root; 0 for a value itself."""
-    if by_height:
-        return tree.heights[nodes] / max(int(tree.heights[tree.root]), 1)
-    return tree.sizes[nodes] / tree.n_leaves
 
 
 def _floats(series: Any, name: str) -> Floats:

@@ -1,9 +1,9 @@
-"""Interval disclosure: how often a released number gives the true one away to within a small interval.
+"""Interval disclosure: the share of records whose true value lies in a small interval around the released one.
 
 Interval disclosure by deviation (Mateo-Sanz et al. 2004; ``dRisk`` of sdcMicro): the true value lies within a share of
 the standard deviation around the released one. Rank intervals (Domingo-Ferrer and Torra 2001): within a share of the
-records when both values are placed in the order of the original column. The control is the same release shuffled: how
-often the value released for somebody else is as near.
+records when both values are ranked among the original values. The baseline is the shuffled release: the share of
+records whose true value is as near to the value released for another record.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ WIDTH = 0.05
 
 
 def interval_disclosure(columns: Sequence[PairedColumn], *, width: float = WIDTH, seed: int = 0) -> list[Attack]:
-    """Return, for each numeric column, how often the true value is within ``width`` standard deviations.
+    """Return, for each numeric column, the share of true values within ``width`` standard deviations of the release.
 
     Parameters
     ----------
     columns
         Columns of both tables, the same records in the same order.
     width
-        Half of the interval, in standard deviations of the original.
+        Half of the width of the interval, in standard deviations of the original.
     seed
-        Shuffles the control.
+        Seed of the shuffled baseline.
 
     Returns
     -------
@@ -52,22 +52,22 @@ def interval_disclosure(columns: Sequence[PairedColumn], *, width: float = WIDTH
             other = _shuffled(column.released, seed)
             found.append(
                 Attack(
-                    "interval",
+                    "interval-disclosure",
                     column.name,
                     share(_near(column.original, column.released, reach)),
                     share(_near(column.original, other, reach)),
                     column.original.size,
                     f"the true value is within {width:g} standard deviations of the released one; the baseline uses "
-                    "the value released for somebody else",
+                    "the value released for another record",
                 )
             )
     return found
 
 
 def rank_interval_disclosure(columns: Sequence[PairedColumn], *, width: float = WIDTH, seed: int = 0) -> list[Attack]:
-    """Return, for each numeric column, how often the true value is within ``width`` of the records in rank.
+    """Return, for each numeric column, the share of true values within ``width`` of the records in rank.
 
-    Both values are placed among the sorted original values; ties share their middle rank. Cost O(n log n).
+    Both values are ranked among the sorted original values; ties share their middle rank. Cost O(n log n).
 
     Examples
     --------
@@ -84,13 +84,13 @@ def rank_interval_disclosure(columns: Sequence[PairedColumn], *, width: float = 
             reach = width * ordered.size * (1 + 1e-12)
             found.append(
                 Attack(
-                    "rank-interval",
+                    "rank-interval-disclosure",
                     column.name,
                     share(_near(truth, shown, reach)),
                     share(_near(truth, _shuffled(shown, seed), reach)),
                     column.original.size,
                     f"the true value is within {100 * width:g} % of the records in rank; the baseline uses the value "
-                    "released for somebody else",
+                    "released for another record",
                 )
             )
     return found

@@ -1,9 +1,9 @@
-"""Record linkage: how many released records are traced to their person by somebody who knows the true values.
+"""Record linkage: the share of records that an intruder who knows the true values re-identifies.
 
-Distance-based linkage (Domingo-Ferrer and Torra 2001): each person is linked to the nearest released record; among
-equally near ones the attacker guesses. Global one-to-one linkage (Herranz et al. 2015; the attack of sdcMicro since
-2026) uses that two persons cannot be the same record: the assignment of least total distance. Both are worst cases: the
-attacker knows every quasi-identifier of everybody exactly.
+Distance-based record linkage (Domingo-Ferrer and Torra 2001): each individual is linked to the nearest released record;
+among equally near ones the intruder guesses. Assignment linkage (Herranz et al. 2015; the attack of sdcMicro since
+2026) uses that two individuals cannot have the same record: the assignment of least total distance. Both are worst
+cases: the intruder knows every quasi-identifier of every individual exactly.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.evaluate.attacks import SAMPLE, Attack, sampled_rows, sampling_words
+from shoal.evaluate.attacks import MAX_SEARCHED, Attack, sample_description, sampled_rows
 from shoal.evaluate.estimates import exactly, share
 from shoal.evaluate.linkage_search import Matcher
 from shoal.evaluate.paired_columns import PairedColumn
 
-BLOCK = 1_000
+BLOCK_RECORDS = 1_000
 """The most records of one assignment; its time grows with the cube."""
-_BLOCKS = 5
+_MAX_BLOCKS = 5
 
 
-def distance_linkage(
+def record_linkage(
     columns: Sequence[PairedColumn],
     *,
     matcher: Matcher | None = None,
-    sample: int | None = SAMPLE,
+    sample: int | None = MAX_SEARCHED,
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Attack:
-    """Link persons to the nearest released records.
+    """Link individuals to the nearest released records.
 
     Parameters
     ----------
@@ -41,22 +41,22 @@ def distance_linkage(
     matcher
         The classes of the release, if they were found before.
     sample
-        How many persons to try; None for all.
+        The number of individuals to try; None for all.
     seed
-        Draws the sample.
+        Seed of the sample.
     progress
-        Hears how many are searched.
+        Progress callback: the number of individuals that were searched.
 
     Returns
     -------
     attack
-        Success is the share of persons linked to their own record; a guess among t equally near records succeeds with
-        chance 1/t. The baseline is a guess among all records.
+        Success is the share of individuals linked to their own record; a guess among t equally near records succeeds
+        with probability 1/t. The baseline is a guess among all records.
 
     Examples
     --------
     >>> ages = PairedColumn("age", np.array([1.0, 3.0, 8.0, 10.0]), np.array([2.0, 2.0, 9.0, 9.0]))
-    >>> distance_linkage([ages]).success.value
+    >>> record_linkage([ages]).success.value
     0.5
     """
     matcher = matcher or Matcher(columns)
@@ -64,14 +64,14 @@ def distance_linkage(
     rows = sampled_rows(n, sample, seed)
     matches = matcher.nearest([column.original[rows] for column in columns], progress)
     success = matcher.success(rows, matches)
-    how = f"{sampling_words(rows.size, n)} linked to the nearest released record; the baseline guesses"
-    return Attack("linkage", "", share(success), exactly(1 / n, n), n, how)
+    description = f"{sample_description(rows.size, n)} linked to the nearest released record; the baseline guesses"
+    return Attack("record-linkage", "", share(success), exactly(1 / n, n), n, description)
 
 
 def linkage_without(
     columns: Sequence[PairedColumn], *, matcher: Matcher | None = None, sample: int | None = 1_000, seed: int = 0
 ) -> dict[str, float]:
-    """Return how much fewer persons are linked by an attacker who does not know a column, for each column.
+    """Return for each column the decrease of the success of record linkage if the intruder does not know it.
 
     Examples
     --------
@@ -84,53 +84,54 @@ def linkage_without(
     rows = sampled_rows(matcher.labels.size, sample, seed)
     known = [column.original[rows] for column in columns]
     everything = float(matcher.success(rows, matcher.nearest(known)).mean())
-    if len(columns) == 1:  # without it there is only the guess
+    if len(columns) == 1:  # without it the intruder can only guess
         return {columns[0].name: everything - 1 / matcher.labels.size}
     found = {}
-    for place, column in enumerate(columns):
-        other = matcher.without(place)
-        matches = other.nearest(known[:place] + known[place + 1 :])
+    for position, column in enumerate(columns):
+        other = matcher.without(position)
+        matches = other.nearest(known[:position] + known[position + 1 :])
         found[column.name] = everything - float(other.success(rows, matches).mean())
     return found
 
 
-def one_to_one_linkage(
+def assignment_linkage(
     columns: Sequence[PairedColumn], *, matcher: Matcher | None = None, seed: int = 0, progress: Progress = SILENT
 ) -> Attack:
-    """Link all persons to released records at once, each to a record of its own.
+    """Link all individuals to released records at once, each to a record of its own.
 
     Up to 1,000 records the assignment is solved as it is. Larger tables are cut along the first principal component of
-    the original into blocks of 1,000, of which five are drawn at random; the attacker is told the block, which makes
-    the attack stronger. Records that look alike are interchangeable, so the expected number of right links is counted.
+    the original into blocks of 1,000, of which five are drawn at random; the intruder knows the block, so the risk is
+    overestimated. Records of one equivalence class are interchangeable, so the expected number of correct links is
+    counted.
 
     Examples
     --------
     >>> ages = PairedColumn("age", np.array([1.0, 2.0, 8.0]), np.array([1.5, 2.5, 8.0]))
-    >>> one_to_one_linkage([ages]).success.value
+    >>> assignment_linkage([ages]).success.value
     1.0
     """
     matcher = matcher or Matcher(columns)
     n = matcher.labels.size
     blocks = _blocks(matcher, columns, seed)
-    progress.stage("linking one to one", len(blocks))
+    progress.stage("assignment linkage", len(blocks))
     success = []
     for rows in blocks:
         success.append(_assigned(matcher, columns, rows))
         progress.advance()
     tried = sum(rows.size for rows in blocks)
-    how = (
+    description = (
         f"all {n:,} records assigned at once; the baseline guesses"
         if len(blocks) == 1
         else f"{tried:,} of {n:,} records in {len(blocks)} blocks of neighbours, the block being known; the baseline "
         "guesses in the block"
     )
-    chance = len(blocks) / tried
-    return Attack("one-to-one", "", share(np.concatenate(success)), exactly(chance, tried), n, how)
+    guess = exactly(len(blocks) / tried, tried)
+    return Attack("assignment-linkage", "", share(np.concatenate(success)), guess, n, description)
 
 
 def _blocks(matcher: Matcher, columns: Sequence[PairedColumn], seed: int) -> list[NDArray[np.int64]]:
     n = matcher.labels.size
-    if n <= BLOCK:
+    if n <= BLOCK_RECORDS:
         return [np.arange(n)]
     numbers, codes = matcher.encode([column.original for column in columns])
     if numbers.shape[1]:
@@ -139,14 +140,14 @@ def _blocks(matcher: Matcher, columns: Sequence[PairedColumn], seed: int) -> lis
         order = np.argsort(centred @ direction, kind="stable")
     else:
         order = np.lexsort(codes.T[::-1])
-    count = -(-n // BLOCK)
-    chosen = np.sort(np.random.default_rng(seed).choice(count, min(_BLOCKS, count), replace=False))
+    count = -(-n // BLOCK_RECORDS)
+    chosen = np.sort(np.random.default_rng(seed).choice(count, min(_MAX_BLOCKS, count), replace=False))
     edges = np.linspace(0, n, count + 1).astype(np.int64)
     return [np.sort(order[edges[block] : edges[block + 1]]) for block in chosen]
 
 
 def _assigned(matcher: Matcher, columns: Sequence[PairedColumn], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the chance that each of these records is linked to itself."""
+    """Return the probability that each of these records is linked to itself."""
     from scipy.optimize import linear_sum_assignment
     from scipy.spatial.distance import cdist
 
@@ -157,5 +158,5 @@ def _assigned(matcher: Matcher, columns: Sequence[PairedColumn], rows: NDArray[n
         cost += known_codes[:, column, None] != shown_codes[None, :, column]
     assigned = linear_sum_assignment(cost)[1]
     classes = matcher.labels[rows]
-    inside = np.bincount(classes)  # how many records of the block look alike
+    inside = np.bincount(classes)  # records of the block in each equivalence class
     return np.where(classes[assigned] == classes, 1 / inside[classes], 0.0)

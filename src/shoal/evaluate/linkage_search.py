@@ -1,9 +1,10 @@
-"""Which released records are nearest to a known person: the search behind every linkage attack.
+"""The released records that are nearest to a known individual: the search of every linkage attack.
 
-Released records that look alike are one class, so that a microaggregated table has n/k places to search. Distances are
-squared Euclidean on columns standardised by the original; a different category, or a hole against a value, counts one.
-Few numbers and few combinations of categories: a k-d tree per combination. Otherwise all classes are compared, in
-blocks: the inner product gives a short list, which is then measured exactly, so that ties are ties.
+Released records of one equivalence class are searched as one point, so that a microaggregated table has at most n/k of
+them. Distances are squared Euclidean on columns standardised by the original; a different category, or a missing value
+against a known one, adds one. Few numbers and few combinations of categories: a k-d tree per combination. Otherwise all
+classes are compared, in blocks: the inner product selects candidates, whose distances are then computed exactly, so
+that ties are exact.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.evaluate.paired_columns import PairedColumn, equal_rows
+from shoal.core.row_classes import equal_rows
+from shoal.evaluate.paired_columns import PairedColumn
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-_TREE_WIDTH = 12
-_TREES = 64
-_BLOCK = 4_000_000
-_NEAR = 1e-9
+_MAX_TREE_COLUMNS = 12
+_MAX_TREES = 64
+_BLOCK_CELLS = 4_000_000
+_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Matches:
 
 @dataclass
 class Matcher:
-    """The classes of a released table, ready to be searched.
+    """The equivalence classes of a released table, prepared for the search.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ class Matcher:
     _first: Integers = field(init=False, repr=False)
     _numbers: Floats = field(init=False, repr=False)
     _codes: NDArray[np.int32] = field(init=False, repr=False)
-    _holes: list[bool] = field(init=False, repr=False)
+    _has_missing: list[bool] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         known = self.known_labels
@@ -67,7 +69,7 @@ class Matcher:
         first = np.full(self.sizes.size, -1, np.int64)
         first[self.labels[::-1]] = np.arange(self.labels.size - 1, -1, -1)
         self._first = first
-        self._holes = [
+        self._has_missing = [
             column.numeric and bool(np.isnan(column.released).any() or np.isnan(column.original).any())
             for column in self.columns
         ]
@@ -82,8 +84,8 @@ class Matcher:
         ]
         codes = [
             np.isnan(part).astype(np.int32) if column.numeric else np.nan_to_num(part, nan=-1.0).astype(np.int32)
-            for column, part, holes in zip(self.columns, values, self._holes, strict=True)
-            if holes or not column.numeric
+            for column, part, has_missing in zip(self.columns, values, self._has_missing, strict=True)
+            if has_missing or not column.numeric
         ]
         n = values[0].size
         return (
@@ -91,9 +93,9 @@ class Matcher:
             np.column_stack(codes) if codes else np.empty((n, 0), np.int32),
         )
 
-    def without(self, place: int) -> Matcher:
-        """Return the classes as somebody sees them who does not know one of the columns."""
-        columns = [column for other, column in enumerate(self.columns) if other != place]
+    def without(self, position: int) -> Matcher:
+        """Return the classes without one of the columns, as for an intruder who does not know it."""
+        columns = [column for other, column in enumerate(self.columns) if other != position]
         joined = equal_rows([column.released[self._first] for column in columns])
         return Matcher(columns, joined[self.labels])
 
@@ -103,9 +105,9 @@ class Matcher:
         Parameters
         ----------
         values
-            What is known of the searched persons, one array per column, on the scale of the columns.
+            The known values of the searched individuals, one array per column, on the scale of the columns.
         progress
-            Hears how many are searched.
+            Progress callback: the number of individuals that were searched.
 
         Returns
         -------
@@ -114,13 +116,13 @@ class Matcher:
         """
         numbers, codes = self.encode(values)
         shown, shown_codes = self._numbers, self._codes
-        few = len(np.unique(shown_codes, axis=0)) <= _TREES if codes.shape[1] else True
-        if few and 0 < numbers.shape[1] <= _TREE_WIDTH:
+        few = len(np.unique(shown_codes, axis=0)) <= _MAX_TREES if codes.shape[1] else True
+        if few and 0 < numbers.shape[1] <= _MAX_TREE_COLUMNS:
             return _by_trees(numbers, codes, shown, shown_codes, progress)
         return _by_blocks(numbers, codes, shown, shown_codes, progress)
 
     def success(self, rows: Integers, matches: Matches) -> Floats:
-        """Return the chance that each searched person is linked to its own record; ``rows`` says which they are."""
+        """Return the probability that each searched individual is linked to its own record, which is in ``rows``."""
         among = np.bincount(matches.rows, self.sizes[matches.classes], minlength=rows.size)
         own = np.zeros(rows.size, bool)
         own[matches.rows[matches.classes == self.labels[rows][matches.rows]]] = True
@@ -134,7 +136,7 @@ def _by_trees(
     from scipy.spatial import cKDTree
 
     combinations, which = np.unique(shown_codes, axis=0, return_inverse=True)
-    members = [np.flatnonzero(which.reshape(-1) == place) for place in range(len(combinations))]
+    members = [np.flatnonzero(which.reshape(-1) == number) for number in range(len(combinations))]
     trees = [cKDTree(shown[inside]) for inside in members]
     found_rows, found_classes = [], []
     progress.stage("linking records", len(numbers))
@@ -143,20 +145,20 @@ def _by_trees(
         differences = (codes[start : start + 1000, None, :] != combinations[None, :, :]).sum(axis=2)
         best = np.full(len(part), np.inf)
         for count in range(codes.shape[1] + 1):
-            for place, tree in enumerate(trees):
-                rows = np.flatnonzero((differences[:, place] == count) & (best > count))
+            for number, tree in enumerate(trees):
+                rows = np.flatnonzero((differences[:, number] == count) & (best > count))
                 if rows.size:
                     best[rows] = np.minimum(best[rows], tree.query(part[rows])[0] ** 2 + count)
-        for place, tree in enumerate(trees):
-            left = best * (1 + 4 * _NEAR) + 1e-300 - differences[:, place]
-            rows = np.flatnonzero(left >= 0)
+        for number, tree in enumerate(trees):
+            remaining = best * (1 + 4 * _TOLERANCE) + 1e-300 - differences[:, number]
+            rows = np.flatnonzero(remaining >= 0)
             if not rows.size:
                 continue
-            near = tree.query_ball_point(part[rows], np.sqrt(left[rows]) * (1 + _NEAR))
+            near = tree.query_ball_point(part[rows], np.sqrt(remaining[rows]) * (1 + _TOLERANCE))
             row = np.repeat(rows, [len(classes) for classes in near])
-            classes = members[place][np.concatenate([np.sort(inside) for inside in near]).astype(np.int64)]
-            exact = ((part[row] - shown[classes]) ** 2).sum(axis=1) + differences[row, place]
-            keep = exact <= best[row] * (1 + 2 * _NEAR) + 1e-300
+            classes = members[number][np.concatenate([np.sort(inside) for inside in near]).astype(np.int64)]
+            exact = ((part[row] - shown[classes]) ** 2).sum(axis=1) + differences[row, number]
+            keep = exact <= best[row] * (1 + 2 * _TOLERANCE) + 1e-300
             found_rows.append(row[keep] + start)
             found_classes.append(classes[keep])
         progress.advance(len(part))
@@ -169,7 +171,7 @@ def _by_blocks(
     numbers: Floats, codes: NDArray[np.int32], shown: Floats, shown_codes: NDArray[np.int32], progress: Progress
 ) -> Matches:
     squares = (shown**2).sum(axis=1)
-    step = max(1, _BLOCK // max(len(shown), 1))
+    step = max(1, _BLOCK_CELLS // max(len(shown), 1))
     found_rows, found_classes = [], []
     progress.stage("linking records", len(numbers))
     for start in range(0, len(numbers), step):
@@ -178,13 +180,13 @@ def _by_blocks(
         distance = own[:, None] + squares[None, :] - 2 * (part @ shown.T)
         for column in range(codes.shape[1]):
             distance += part_codes[:, column, None] != shown_codes[None, :, column]
-        slack = _NEAR * (1 + own + squares.max(initial=0.0))
-        rows, classes = np.nonzero(distance <= distance.min(axis=1)[:, None] + slack[:, None])
+        margin = _TOLERANCE * (1 + own + squares.max(initial=0.0))
+        rows, classes = np.nonzero(distance <= distance.min(axis=1)[:, None] + margin[:, None])
         exact = ((part[rows] - shown[classes]) ** 2).sum(axis=1)
         exact += (part_codes[rows] != shown_codes[classes]).sum(axis=1)
         best = np.full(len(part), np.inf)
         np.minimum.at(best, rows, exact)
-        keep = exact <= best[rows] * (1 + 2 * _NEAR)
+        keep = exact <= best[rows] * (1 + 2 * _TOLERANCE)
         found_rows.append(rows[keep] + start)
         found_classes.append(classes[keep])
         progress.advance(len(part))

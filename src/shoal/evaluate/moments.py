@@ -1,8 +1,8 @@
-"""How well numbers survive: IL1s, means, variances, covariances, correlations, eigenvalues and quantiles.
+"""Changes of numeric columns: IL1s, means, variances, covariances, correlations, eigenvalues and quantiles.
 
-Everything is measured in standard deviations of the original column, so that zeros in the data need no exception: the
-IL1 of Mateo-Sanz et al. (2005) divides by the original value and is blind, or infinite, where that is zero; IL1s
-divides by sqrt(2) times the standard deviation (Yancey et al. 2002; ``dUtility`` of sdcMicro) and is always defined.
+All are measured in standard deviations of the original column, so that zeros in the data need no exception: the IL1 of
+Mateo-Sanz et al. (2005) divides by the original value and is undefined, or infinite, where that is zero; IL1s divides
+by sqrt(2) times the standard deviation (Yancey et al. 2002; ``dUtility`` of sdcMicro) and is always defined.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def il1s(column: PairedColumn) -> float:
 
 
 def mean_shift(column: PairedColumn) -> float:
-    """Return how far the mean moved, in standard deviations of the original.
+    """Return the absolute change of the mean, in standard deviations of the original.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def quantile_shift(column: PairedColumn) -> float:
 
 
 def joint_moments(columns: Sequence[PairedColumn]) -> dict[str, float]:
-    """Return how covariances, correlations and eigenvalues changed, over the records without holes.
+    """Return how covariances, correlations and eigenvalues changed, over the records without missing values.
 
     Parameters
     ----------

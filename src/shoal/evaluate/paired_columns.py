@@ -1,9 +1,9 @@
-"""Columns of an original and of a released table side by side as numbers, whoever made the release.
+"""Columns of an original and of a released table side by side as numbers, whichever software made the release.
 
 Numbers, dates and ordered categories become numbers on the scale of the original, everything else codes of categories.
 A released number may have become text: ``34-41``, ``-5 to -3``, ``[30, 35)`` and ``{1, 5}`` are read as the mean of the
-numbers they name, ``*`` and the like as missing. Records are paired by position; the index of a DataFrame plays no
-part.
+numbers they name, ``*`` and the like as missing. Records are paired by position; the index of a DataFrame is
+ignored.
 """
 
 from __future__ import annotations
@@ -18,9 +18,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.core.row_classes import equal_rows
 from shoal.errors import DataError, SchemaError
 from shoal.schema.columns import Kind, Schema
 from shoal.tables import Table
+from shoal.tables.value_codes import value_codes
+
+__all__ = ["PairedColumn", "equal_rows", "number_of_text", "pair_columns"]
 
 Floats = NDArray[np.float64]
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -34,11 +38,11 @@ class PairedColumn:
     Parameters
     ----------
     name
-        Its name.
+        The name of the column.
     original, released
         Numbers less an origin that both share, or codes of categories; NaN where missing.
     categories
-        What the codes mean; empty for numbers.
+        The categories that the codes denote; empty for numbers.
     """
 
     name: str
@@ -63,8 +67,8 @@ class PairedColumn:
         known = self.original[~np.isnan(self.original)]
         if not known.size:
             return 0.0
-        spread = float(np.abs(known - known[0]).max())
-        return float(np.std((known - known[0]) / spread)) * spread if spread else 0.0
+        scale = float(np.abs(known - known[0]).max())
+        return float(np.std((known - known[0]) / scale)) * scale if scale else 0.0
 
     def standardised(self, values: Floats) -> Floats:
         """Return numbers as standard deviations from the mean of the original; differences if that is constant."""
@@ -88,7 +92,7 @@ def pair_columns(
     names
         The columns; both tables must have them.
     schema
-        Kinds and orders, where they are not what the types suggest.
+        Kinds and orders of columns, where they differ from what the types suggest.
     aligned
         Whether record i of one table must be record i of the other.
 
@@ -105,7 +109,7 @@ def pair_columns(
             "same records in the same order"
         )
     if not names:
-        raise SchemaError("no column is named, so there is nothing to compare; name at least one")
+        raise SchemaError("no column is named; name at least one column to compare")
     known = {column.name: column for column in schema.columns} if schema is not None else {}
     return [_pair(original, released, name, known.get(name)) for name in names]
 
@@ -116,14 +120,13 @@ def _pair(original: Table, released: Table, name: str, column: Any) -> PairedCol
     if order is None and isinstance(before.dtype, pl.Enum):
         order = tuple(before.dtype.categories)
     if order is not None:
-        return PairedColumn(name, _positions(before, order), _positions(after, order))
+        return PairedColumn(name, value_codes(_texts(before), order), value_codes(_texts(after), order))
     nominal = column is not None and column.kind == Kind.NOMINAL
     if not nominal and (before.dtype.is_numeric() or before.dtype.is_temporal()) and before.dtype != pl.Time:
         return _pair_numbers(name, before, after)
     texts = [_texts(before), _texts(after)]
     categories = pl.concat(texts).drop_nulls().unique().sort()
-    lookup = pl.DataFrame({"value": categories, "code": np.arange(len(categories), dtype=np.float64)})
-    codes = [_looked_up(part, lookup) for part in texts]
+    codes = [value_codes(part, categories) for part in texts]
     return PairedColumn(name, codes[0], codes[1], tuple(categories) or ("",))
 
 
@@ -138,7 +141,7 @@ def _pair_numbers(name: str, before: pl.Series, after: pl.Series) -> PairedColum
 
 
 def _shared_origin(before: pl.Series, after: pl.Series) -> tuple[Floats, Floats]:
-    """Return both as floats less the first known value of the original, whole numbers subtracted exactly."""
+    """Return both as floats less the first known value of the original, integers subtracted exactly."""
     parts = [series.to_physical() for series in (before, after)]
     parts = [part.cast(pl.Float64) if part.dtype.is_decimal() else part for part in parts]
     known = parts[0].drop_nulls().drop_nans() if parts[0].dtype.is_float() else parts[0].drop_nulls()
@@ -160,33 +163,22 @@ def _texts(series: pl.Series) -> pl.Series:
     if series.dtype.is_nested():
         raise DataError(f'column "{series.name}" is nested; flatten it or leave it out')
     if series.dtype.is_float():
-        whole = series.fill_nan(None).cast(pl.Int64, strict=False)
+        integers = series.fill_nan(None).cast(pl.Int64, strict=False)
         texts = series.fill_nan(None).cast(pl.String)
-        same = (whole.cast(pl.Float64) == series).fill_null(value=False)
-        return whole.cast(pl.String).zip_with(same, texts)
+        same = (integers.cast(pl.Float64) == series).fill_null(value=False)
+        return integers.cast(pl.String).zip_with(same, texts)
     return series.cast(pl.String)
 
 
-def _positions(series: pl.Series, order: Sequence[str]) -> Floats:
-    lookup = pl.DataFrame({"value": list(order), "code": np.arange(len(order), dtype=np.float64)})
-    return _looked_up(_texts(series), lookup)
-
-
-def _looked_up(texts: pl.Series, lookup: pl.DataFrame) -> Floats:
-    frame = texts.rename("value").to_frame().join(lookup, on="value", how="left", maintain_order="left")
-    return frame["code"].fill_null(np.nan).to_numpy()
-
-
 def _numbers_of_texts(texts: pl.Series) -> pl.Series:
-    distinct = texts.drop_nulls().unique()
-    lookup = pl.DataFrame(
-        {"value": distinct, "code": np.array([number_of_text(text) for text in distinct], np.float64)}
-    )
-    return pl.Series(_looked_up(texts, lookup))
+    different = texts.drop_nulls().unique()
+    numbers = np.array([*(number_of_text(text) for text in different), np.nan])  # the last one for missing texts
+    codes = value_codes(texts, different)
+    return pl.Series(numbers[np.where(np.isnan(codes), -1, codes).astype(np.int64)])
 
 
 def number_of_text(text: str) -> float:
-    """Return the number that a generalised value stands for: the mean of the numbers it names, NaN if none.
+    """Return the number that a generalised value represents: the mean of the numbers it names, NaN if none.
 
     Examples
     --------
@@ -210,22 +202,3 @@ def _instants(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
         found = texts.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit=dtype.time_unit, strict=False)
         return found.to_physical()
     return texts.str.to_date("%Y-%m-%d", strict=False).to_physical()
-
-
-def equal_rows(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """Return the class of each record: equal numbers where all columns are equal; NaN equals NaN. Cost O(d n log n).
-
-    Examples
-    --------
-    >>> equal_rows([np.array([1.0, 1.0, np.nan, np.nan]), np.array([5.0, 6.0, 5.0, 5.0])]).tolist()
-    [0, 1, 2, 2]
-    """
-    labels: NDArray[np.int64] | None = None
-    for column in columns:
-        codes = np.unique(column, return_inverse=True)[1].reshape(-1)
-        if labels is None:
-            labels = codes.astype(np.int64)
-            continue
-        labels = np.unique(labels * (int(codes.max()) + 1) + codes, return_inverse=True)[1].reshape(-1)
-    assert labels is not None
-    return labels

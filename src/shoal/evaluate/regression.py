@@ -1,9 +1,10 @@
-"""Does a model fitted to the protected table say the same? Multinomial logistic regression before and after.
+"""Multinomial logistic regression of categorical microdata before and after protection.
 
 Cost 2023, section 6.2.8. One attribute is explained by the others (one coefficient per category), once from the
 original and once from the protected table; both models then predict the original records, and the Euclidean distance
-between the two columns of probabilities is told for each class. Where McFadden's pseudo-R² of the original model is low
-the model explains nothing, and the comparison should not be read. Newton steps on the distinct combinations.
+between the two columns of probabilities is reported for each category. Where McFadden's pseudo-R² of the original model
+is low the model explains nothing, and the distances are not meaningful. The models are fitted by Newton steps on the
+distinct rows.
 """
 
 from __future__ import annotations
@@ -17,61 +18,61 @@ from numpy.typing import NDArray
 from shoal.core.row_classes import collapse, compact
 from shoal.errors import DataError
 
-GATE = 0.2
-"""Below this pseudo-R² a model is not worth comparing (McFadden: 0.2 to 0.4 is an excellent fit)."""
-RIDGE = 1e-4
-STEPS = 100
+MIN_PSEUDO_R2 = 0.2
+"""Below this pseudo-R² the distances are not meaningful (McFadden: 0.2 to 0.4 is an excellent fit)."""
+_RIDGE = 1e-4
+_MAX_NEWTON_STEPS = 100
 
 
 @dataclass(frozen=True)
 class RegressionCheck:
-    """How much a regression changed.
+    """The change of a regression by protection.
 
     Parameters
     ----------
     pseudo_r2
         McFadden's pseudo-R² of the model of the original table.
     distances
-        For each class, in ascending order of its code, the Euclidean distance between the probabilities of the two
-        models over the original records.
-    usable
-        Whether the pseudo-R² is high enough for the distances to mean something.
+        For each category of the dependent attribute, in ascending order of its code, the Euclidean distance between the
+        probabilities of the two models over the original records.
+    meaningful
+        Whether the pseudo-R² is high enough for the distances to be meaningful.
     """
 
     pseudo_r2: float
     distances: tuple[float, ...]
-    usable: bool
+    meaningful: bool
 
 
 def regression_check(
-    original: NDArray[Any], released: NDArray[Any], dependent: int, *, gate: float = GATE
+    original: NDArray[Any], released: NDArray[Any], dependent: int, *, min_pseudo_r2: float = MIN_PSEUDO_R2
 ) -> RegressionCheck:
-    """Fit one attribute by the others before and after, and compare what the models predict.
+    """Fit one attribute by the others before and after protection, and compare the predictions of both models.
 
     Parameters
     ----------
     original, released
         Tables of codes (n x m).
     dependent
-        The number of the attribute to explain.
-    gate
-        The lowest pseudo-R² of a model worth comparing.
+        The index of the dependent attribute.
+    min_pseudo_r2
+        The pseudo-R² from which on the distances are meaningful.
 
     Returns
     -------
     check
-        The pseudo-R² of the original model, and the distance for each class.
+        The pseudo-R² of the original model, and the distance for each category.
 
     Examples
     --------
     >>> table = np.array([[0, 0]] * 8 + [[1, 0]] * 2 + [[1, 1]] * 8 + [[0, 1]] * 2)
     >>> check = regression_check(table, table, 0)
-    >>> round(check.pseudo_r2, 2), check.distances, check.usable
+    >>> round(check.pseudo_r2, 2), check.distances, check.meaningful
     (0.28, (0.0, 0.0), True)
     """
     before, after = np.asarray(original), np.asarray(released)
     if before.ndim != 2 or before.shape[1] < 2 or before.shape[1:] != after.shape[1:]:
-        raise DataError("a regression needs two tables of codes with the same attributes, at least two of them")
+        raise DataError("a regression needs two tables of codes with the same attributes, at least two attributes")
     joint, domains = compact(np.vstack([before, after]).astype(np.int32))
     classes = domains[dependent].size
     combinations = collapse(joint[: len(before)])
@@ -83,7 +84,7 @@ def regression_check(
     distances = np.sqrt((combinations.counts[:, None] * difference**2).sum(axis=0))
     occurring = np.unique(joint[: len(before), dependent])
     pseudo_r2 = mcfadden(before, dependent)
-    return RegressionCheck(pseudo_r2, tuple(distances[occurring].tolist()), pseudo_r2 >= gate)
+    return RegressionCheck(pseudo_r2, tuple(distances[occurring].tolist()), pseudo_r2 >= min_pseudo_r2)
 
 
 def mcfadden(codes: NDArray[Any], dependent: int) -> float:
@@ -129,16 +130,16 @@ def _fit(design: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np
         return coefficients
     total = counts.sum(axis=1, keepdims=True)
     penalised = _penalised(design, counts, coefficients)
-    for _ in range(STEPS):
+    for _ in range(_MAX_NEWTON_STEPS):
         probabilities = _probabilities(design, coefficients)[:, 1:]
-        gradient = design.T @ (counts[:, 1:] - total * probabilities) - RIDGE * coefficients
+        gradient = design.T @ (counts[:, 1:] - total * probabilities) - _RIDGE * coefficients
         hessian = np.empty((classes - 1, p, classes - 1, p))
         for a in range(classes - 1):
             for b in range(classes - 1):
                 weight = probabilities[:, a] * ((a == b) - probabilities[:, b]) * total[:, 0]
                 hessian[a, :, b, :] = (design * weight[:, None]).T @ design
         size = p * (classes - 1)
-        step = np.linalg.solve(hessian.reshape(size, size) + RIDGE * np.eye(size), gradient.T.ravel())
+        step = np.linalg.solve(hessian.reshape(size, size) + _RIDGE * np.eye(size), gradient.T.ravel())
         step = step.reshape(classes - 1, p).T
         length = 1.0
         while length > 1e-6 and _penalised(design, counts, coefficients + length * step) < penalised:
@@ -153,7 +154,7 @@ def _fit(design: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np
 
 def _penalised(design: NDArray[np.float64], counts: NDArray[np.float64], coefficients: NDArray[np.float64]) -> float:
     logs = np.log(np.maximum(_probabilities(design, coefficients), 1e-300))
-    return float((counts * logs).sum() - RIDGE / 2 * (coefficients**2).sum())
+    return float((counts * logs).sum() - _RIDGE / 2 * (coefficients**2).sum())
 
 
 def _probabilities(design: NDArray[np.float64], coefficients: NDArray[np.float64]) -> NDArray[np.float64]:

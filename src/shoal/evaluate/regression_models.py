@@ -1,4 +1,4 @@
-"""The two small models behind the analysis measures: least squares and logistic regression, on numpy alone.
+"""The two models of the analysis measures: least squares and logistic regression, with NumPy only.
 
 Columns become a design matrix that both tables share: numbers in standard deviations of the original, categories as
 indicators of all but the most frequent one (at most 20).
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal.evaluate.paired_columns import PairedColumn
 
 Floats = NDArray[np.float64]
-_MOST_CATEGORIES = 20
+_MAX_CATEGORIES = 20
 _RIDGE = 1e-6
 
 
@@ -43,7 +43,7 @@ class Fit:
 def design(columns: Sequence[PairedColumn], part: str) -> tuple[Floats, list[str]]:
     """Return the design matrix of the ``original`` or ``released`` table without an intercept, and its columns' names.
 
-    Rows with holes hold NaN.
+    Rows with missing values contain NaN.
     """
     blocks, names = [], []
     for column in columns:
@@ -56,7 +56,7 @@ def design(columns: Sequence[PairedColumn], part: str) -> tuple[Floats, list[str
         known = column.original[~np.isnan(column.original)].astype(np.int64)
         frequency = np.bincount(known, minlength=len(column.categories))
         order = [int(code) for code in np.argsort(-frequency, kind="stable") if frequency[code]]
-        for code in order[1:_MOST_CATEGORIES]:
+        for code in order[1:_MAX_CATEGORIES]:
             blocks.append(np.where(np.isnan(values), np.nan, values == code)[:, None])
             names.append(f"{column.name} (category {code})")
     n = columns[0].original.size if part == "original" else columns[0].released.size

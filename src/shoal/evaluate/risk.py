@@ -1,53 +1,65 @@
-"""The risk of a release in one place: sizes of classes, attacks with controls, and what each column contributes.
+"""The risk of a release in one place: sizes of equivalence classes, attacks with baselines, contributions of columns.
 
-``shoal.risk(original, released, quasi=[...])`` measures any release, by whatever software; ``Release.risk`` the one at
-hand. Figures that need only the released table are in ``class_risk.py`` and ``contribution.py``.
+``shoal.risk(original, released, quasi=[...])`` measures any release, whichever software made it; ``Release.risk`` the
+release of a run. Figures that need only the released table are in ``class_risk.py`` and ``contribution.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shoal.core.progress import SILENT, Progress
+from shoal.core.text import html_table, percent, text_table
 from shoal.errors import SchemaError
-from shoal.evaluate.attacks import SAMPLE, Attack
+from shoal.evaluate.attacks import MAX_SEARCHED, Attack
 from shoal.evaluate.attribute_disclosure import attribute_disclosure, attribute_inference
 from shoal.evaluate.class_risk import ClassRisk, class_risk, population_sizes
 from shoal.evaluate.contribution import Contribution, contributions
 from shoal.evaluate.interval_disclosure import interval_disclosure, rank_interval_disclosure
-from shoal.evaluate.linkage import distance_linkage, linkage_without, one_to_one_linkage
+from shoal.evaluate.linkage import assignment_linkage, linkage_without, record_linkage
 from shoal.evaluate.linkage_search import Matcher
 from shoal.evaluate.paired_columns import PairedColumn, pair_columns
 from shoal.privacy.k_anonymity import Classes, class_labels
 from shoal.schema.columns import Schema, names_list
-from shoal.schema.loading import load_for_counting
-from shoal.tables import Table, read_table
+from shoal.schema.loading import load_file_or_frame, load_for_counting
+from shoal.schema.plan import ReadOptions
+from shoal.tables import Table
+from shoal.tables.frames import backend_of, data_frame
+
+_HEADER = ("measure", "risk", "baseline", "meaning")
+_MOST_LINES = 4  # of a repr
+_COLUMN_HEADER = ("quasi-identifier", "contribution", "record linkage", "separation", "distinction")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Risk:
     """The risk of a release.
 
     Parameters
     ----------
     classes
-        Prosecutor, journalist, marketer and uniqueness, from the sizes of the classes.
+        Prosecutor, journalist and marketer risk and uniqueness, from the sizes of the equivalence classes.
     attacks
-        What each attack achieved, with its control.
+        The success of each attack, with its baseline.
     columns
-        What each quasi-identifier contributes.
+        The contribution of each quasi-identifier.
     notes
         What was not measured, and why.
+    backend
+        The library of the DataFrame that :meth:`table` returns: ``polars``, ``pandas`` or ``pyarrow``.
     """
 
     classes: ClassRisk
     attacks: tuple[Attack, ...]
     columns: Mapping[str, Contribution]
     notes: tuple[str, ...] = ()
+    backend: str = field(default="polars", compare=False, kw_only=True)
 
     def attack(self, name: str, target: str = "") -> Attack:
         """Return one attack by name and, where there is one, the column it aims at."""
@@ -56,23 +68,60 @@ class Risk:
                 return attack
         raise KeyError(f"no attack {name} {target}".strip())
 
-    def rows(self) -> list[tuple[str, str, str, str]]:
-        """Return measure, figure, baseline and meaning of each line, for a table on the screen."""
+    def _class_figures(self) -> list[tuple[str, float, str]]:
         classes = self.classes
-        share = f"share of records above {100 * classes.prosecutor.threshold:g} %"
-        found = [
-            ("prosecutor, highest", _percent(classes.prosecutor.highest), "", "the record easiest to pick out"),
-            ("prosecutor, average", _percent(classes.prosecutor.average), "", "mean over records"),
-            ("prosecutor, share at risk", _percent(classes.prosecutor.share_above), "", share),
-            ("journalist, highest", _percent(classes.journalist.highest), "", "against the population"),
-            ("journalist, average", _percent(classes.journalist.average), "", "mean over records"),
-            ("marketer", _percent(classes.marketer), "", "expected share of records matched"),
-            ("unique", _percent(classes.unique), "", "records alone in their class"),
+        above = f"share of records above {100 * classes.prosecutor.threshold:g} %"
+        return [
+            ("prosecutor, highest", classes.prosecutor.highest, "largest risk of a record"),
+            ("prosecutor, average", classes.prosecutor.average, "mean over records"),
+            ("prosecutor, share at risk", classes.prosecutor.share_above, above),
+            ("journalist, highest", classes.journalist.highest, "against the population"),
+            ("journalist, average", classes.journalist.average, "mean over records"),
+            ("marketer", classes.marketer, "expected share of records matched"),
+            ("unique", classes.unique, "sample-unique records"),
         ]
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Return measure, figure, baseline and meaning as rows of text."""
+        found = [(name, percent(value), "", meaning) for name, value, meaning in self._class_figures()]
         for attack in self.attacks:
             name = f"{attack.name}: {attack.target}" if attack.target else attack.name
-            found.append((name, str(attack.success), _percent(attack.baseline.value), attack.how))
+            found.append((name, str(attack.success), percent(attack.baseline.value), attack.description))
         return found
+
+    def column_rows(self) -> list[tuple[str, ...]]:
+        """Return the contribution of each quasi-identifier as rows of text."""
+        return [
+            (name, *map(percent, (part.contribution, part.record_linkage, part.separation, part.distinction)))
+            for name, part in self.columns.items()
+        ]
+
+    def table(self, backend: str | None = None) -> Any:
+        """Return the figures as a DataFrame with one row per measure.
+
+        Parameters
+        ----------
+        backend
+            ``polars``, ``pandas`` or ``pyarrow``; by default the library of the released table.
+
+        Returns
+        -------
+        frame
+            Columns ``measure``, ``target`` (the column that an attack aims at), ``value``, ``low`` and ``high`` (95 %
+            confidence interval; equal to the value where nothing is sampled), ``baseline`` and ``meaning``.
+        """
+        rows: list[tuple[Any, ...]] = [
+            (name, "", value, value, value, None, meaning) for name, value, meaning in self._class_figures()
+        ]
+        rows += [
+            (
+                attack.name, attack.target, attack.success.value, attack.success.low, attack.success.high,
+                attack.baseline.value, attack.description,
+            )
+            for attack in self.attacks
+        ]  # fmt: skip
+        header = ("measure", "target", "value", "low", "high", "baseline", "meaning")
+        return data_frame(header, rows, backend or self.backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures for JSON."""
@@ -83,23 +132,31 @@ class Risk:
             "notes": list(self.notes),
         }
 
+    def summary(self) -> str:
+        """Return the number of records and classes and the prosecutor risk as one line."""
+        classes = self.classes
+        return (
+            f"{classes.records:,} records in {classes.classes:,} equivalence "
+            f"class{'es' if classes.classes != 1 else ''}; prosecutor risk {percent(classes.prosecutor.highest)} at "
+            f"most, {percent(classes.prosecutor.average)} on average"
+        )
+
+    def __repr__(self) -> str:
+        lines = [f" {name}: {figure} (baseline {baseline})" for name, figure, baseline, _ in self.rows() if baseline]
+        shown = lines if len(lines) <= _MOST_LINES else [*lines[:_MOST_LINES], " ..."]
+        return "\n".join([f"<Risk: {self.summary()}", *shown]) + ">"
+
     def __str__(self) -> str:
-        from shoal.core.text import plain_table
+        tables = [
+            text_table(_HEADER, self.rows()),
+            text_table(_COLUMN_HEADER, self.column_rows()),
+        ]
+        return "\n\n".join([*tables, *self.notes])
 
-        table = plain_table(("measure", "risk", "baseline", "meaning"), self.rows())
-        parts = [
-            (
-                name, _percent(one.contribution), "" if one.linkage is None else _percent(one.linkage),
-                _percent(one.separation), _percent(one.distinction),
-            )
-            for name, one in self.columns.items()
-        ]  # fmt: skip
-        columns = plain_table(("quasi-identifier", "contribution", "linkage", "separation", "distinction"), parts)
-        return "\n\n".join([table, columns, *self.notes])
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f} %"
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        tables = html_table(_HEADER, self.rows()) + html_table(_COLUMN_HEADER, self.column_rows())
+        return f"<p>{escape(self.summary())}</p>{tables}{notes}"
 
 
 def risk(
@@ -114,48 +171,49 @@ def risk(
     schema: Schema | None = None,
     threshold: float = 0.2,
     width: float = 0.05,
-    sample: int | None = SAMPLE,
+    sample: int | None = MAX_SEARCHED,
     seed: int = 0,
     read_options: Mapping[str, Any] | None = None,
     progress: Progress = SILENT,
 ) -> Risk:
-    """Measure the risk of a release, made by whatever software, against its original.
+    """Measure the risk of a release, whichever software made it, against its original.
 
     Parameters
     ----------
     original, released
-        Two tables or paths of files. Record i of the one is record i of the other; where their numbers of records
-        differ, only what the released table alone tells is measured, and said so.
+        Two tables or paths of files. Record i of the original is record i of the release; if the numbers of records
+        differ, only figures of the released table alone are measured, and ``notes`` states so.
     quasi
-        The columns an outsider may know.
+        The quasi-identifiers.
     confidential
-        The columns that must not be learned.
+        The confidential columns.
     control
-        A table of people who are not in the release, from the same population: what is learned about them is the
-        baseline of attribute disclosure.
+        A table of individuals who are not in the release, from the same population: the baseline of attribute
+        disclosure.
     population
-        A table of the whole population, for the journalist; counted by equal quasi-identifiers.
+        A table of the whole population, for journalist and marketer risk; counted by equal quasi-identifiers.
     sampling_weight
-        A column of the release that says for how many people a record stands, instead of a population table.
+        A column of the release with the number of individuals of the population that a record represents, instead of a
+        population table.
     schema
-        Kinds and orders of columns, where they are not what the types suggest.
+        Kinds and orders of columns, where they differ from what the types suggest.
     threshold
         Records with a prosecutor or journalist risk above this are counted.
     width
-        Half of the interval of interval disclosure, in standard deviations or as a share of the ranks.
+        Half of the width of the interval of interval disclosure, in standard deviations or as a share of the ranks.
     sample
-        The most records a linkage attack tries; None for all.
+        The most records that record linkage tries; None for all.
     seed
-        Draws samples and shuffles controls.
+        Seed of samples and shuffled baselines.
     read_options
         For text files: ``delimiter``, ``encoding``, ``decimal``, ``missing_marks``.
     progress
-        Hears how far the work is.
+        Progress callback.
 
     Returns
     -------
     risk
-        Classes, attacks and contributions; ``print`` shows them as tables.
+        Classes, attacks and contributions; ``print`` shows them as tables, ``.table()`` returns a DataFrame.
 
     Examples
     --------
@@ -163,61 +221,60 @@ def risk(
     >>> before = pl.DataFrame({"age": [30, 32, 60, 62], "diagnosis": ["A", "A", "A", "B"]})
     >>> after = before.with_columns(age=pl.Series([31, 31, 61, 61]))
     >>> found = risk(before, after, quasi=["age"], confidential=["diagnosis"])
-    >>> found.classes.prosecutor.highest, found.attack("linkage").success.value, found.attack("attribute").success.value
-    (0.5, 0.5, 0.75)
+    >>> found.classes.prosecutor.highest, found.attack("record-linkage").success.value
+    (0.5, 0.5)
+    >>> found.attack("attribute-disclosure").success.value
+    0.75
     """
-    names, secrets = names_list(quasi), names_list(confidential)
-    for name in secrets:
+    names, confidential_names = names_list(quasi), names_list(confidential)
+    for name in confidential_names:
         if name in names:
-            raise SchemaError(f'column "{name}" is both a quasi-identifier and confidential; choose one')
-    options = dict(read_options or {})
-    before, after = _table(original, options), _table(released, options)
-    counted = load_for_counting(released, names, options, progress)
+            raise SchemaError(f'column "{name}" is both a quasi-identifier and confidential; choose one role')
+    options = ReadOptions.of(read_options).given()
+    before, after = load_file_or_frame(original, options), load_file_or_frame(released, options)
+    backend = backend_of(after.native)
+    counted = _as_counted(released, names, options, progress)
     progress.stage("counting classes")
     labels = class_labels(counted, names)
     sizes = np.bincount(labels)
     columns = contributions(counted, names, classes=Classes(sizes), progress=progress)
-    people = population_sizes(
+    individuals = population_sizes(
         counted, names, labels, population=None if population is None else _as_counted(population, names, options),
         sampling_weight=sampling_weight,
     )  # fmt: skip
-    classes = class_risk(sizes, population=people, threshold=threshold)
+    classes = class_risk(sizes, population=individuals, threshold=threshold)
     if before.n_rows != after.n_rows:
         note = (
             f"The original has {before.n_rows:,} records and the release {after.n_rows:,}; attacks need the same "
             "records in the same order and were left out."
         )
-        return Risk(classes, (), columns, (note,))
+        return Risk(classes, (), columns, (note,), backend=backend)
     paired = pair_columns(before, after, names, schema)
-    secret = pair_columns(before, after, secrets, schema) if secrets else []
+    paired_confidential = pair_columns(before, after, confidential_names, schema) if confidential_names else []
     matcher = Matcher(paired)
     attacks = [
-        distance_linkage(paired, matcher=matcher, sample=sample, seed=seed, progress=progress),
-        one_to_one_linkage(paired, matcher=matcher, seed=seed, progress=progress),
+        record_linkage(paired, matcher=matcher, sample=sample, seed=seed, progress=progress),
+        assignment_linkage(paired, matcher=matcher, seed=seed, progress=progress),
     ]
-    gained = linkage_without(paired, matcher=matcher, seed=seed)
-    columns = {name: replace(column, linkage=gained[name]) for name, column in columns.items()}
-    progress.stage("intervals and attributes")
+    decreases = linkage_without(paired, matcher=matcher, seed=seed)
+    columns = {name: replace(column, record_linkage=decreases[name]) for name, column in columns.items()}
+    progress.stage("interval and attribute disclosure")
     attacks += interval_disclosure(paired, width=width, seed=seed)
     attacks += rank_interval_disclosure(paired, width=width, seed=seed)
     if control is None:
-        attacks += attribute_disclosure(labels, secret, width=width, seed=seed)
-    elif secret:
-        theirs = _control(before, _table(control, options), [*names, *secrets], schema)
+        attacks += attribute_disclosure(labels, paired_confidential, width=width, seed=seed)
+    elif paired_confidential:
+        controlled = _control(before, load_file_or_frame(control, options), [*names, *confidential_names], schema)
         attacks += attribute_inference(
-            matcher, secret, theirs[: len(names)], theirs[len(names) :], width=width, sample=sample, seed=seed
-        )
-    return Risk(classes, tuple(attacks), columns)
+            matcher, paired_confidential, controlled[: len(names)], controlled[len(names) :], width=width,
+            sample=sample, seed=seed,
+        )  # fmt: skip
+    return Risk(classes, tuple(attacks), columns, backend=backend)
 
 
-def _table(data: Any, options: Mapping[str, Any]) -> Table:
-    from pathlib import Path
-
-    return read_table(data, **options) if isinstance(data, str | Path) else Table.from_native(data)
-
-
-def _as_counted(data: Any, names: Sequence[str], options: Mapping[str, Any]) -> Table:
-    return load_for_counting(data, names, options, SILENT)
+def _as_counted(data: Any, names: Sequence[str], options: Mapping[str, Any], progress: Progress = SILENT) -> Table:
+    """Return a table with the texts of a file as they are written; read options apply to files only."""
+    return load_for_counting(data, names, ReadOptions.of(options if isinstance(data, str | Path) else None), progress)
 
 
 def _control(before: Table, control: Table, names: Sequence[str], schema: Schema | None) -> list[PairedColumn]:

@@ -1,24 +1,25 @@
-"""How useful a release is, in one place: numbers, distributions, tables and analyses, each against the original.
+"""The utility of a release in one place: numbers, distributions, frequency tables and analyses against the original.
 
-``shoal.utility(original, released)`` measures any release, by whatever software. Every figure says what it is best at;
-where two protections are compared, the lower (or, for overlap and prediction, the higher) figure is the better one.
+``shoal.utility(original, released)`` measures any release, whichever software made it. Each figure states its best
+value; of two releases the one with the lower (or, for overlap and prediction, the higher) figure is the better one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from html import escape
 from math import isnan
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
+from shoal.core.text import html_table, text_table
 from shoal.errors import DataError, SchemaError, UnknownColumn
 from shoal.evaluate.analyses import (
-    MOST_RECORDS,
+    MAX_LOGISTIC_RECORDS,
     Prediction,
     RegressionAgreement,
     propensity,
@@ -35,21 +36,35 @@ from shoal.evaluate.distribution_distances import (
 from shoal.evaluate.moments import il1s, joint_moments, mean_shift, quantile_shift, variance_change
 from shoal.evaluate.paired_columns import PairedColumn, pair_columns
 from shoal.schema.columns import Schema, names_list
-from shoal.tables import Table, read_table
+from shoal.schema.loading import load_file_or_frame
+from shoal.schema.plan import ReadOptions
+from shoal.tables import Table
+from shoal.tables.frames import backend_of, data_frame
 
-_MOST_TABLE_COLUMNS = 8
+_MAX_TABLE_COLUMNS = 8
+_HEADER = ("measure", "figure", "meaning")
+_COLUMN_HEADER = ("column", "IL1s", "mean", "variance", "quantiles", "distribution", "Wasserstein", "changed")
+_COLUMN_MEANINGS = {
+    "il1s": "mean |x - x'| / (sqrt(2) S); 0 is best",
+    "mean": "change of the mean, in standard deviations; 0 is best",
+    "variance": "variance of the release / variance of the original, less one; 0 is best",
+    "quantiles": "mean distance of the deciles, in standard deviations; 0 is best",
+    "distribution": "Kolmogorov-Smirnov distance for numbers, total variation for categories; 0 is best",
+    "wasserstein": "mean distance of equal quantiles, in standard deviations; 0 is best",
+    "changed": "share of cells that changed",
+}
 
 
 @dataclass(frozen=True)
 class ColumnUtility:
-    """How well one column survived; None where a figure does not apply to its kind.
+    """The utility of one column; a figure is None where it does not apply to the kind of the column.
 
     Parameters
     ----------
     il1s
         Mean |x - x'| / (sqrt(2) S).
     mean
-        How far the mean moved, in standard deviations.
+        Absolute change of the mean, in standard deviations.
     variance
         Variance of the release / variance of the original, less one.
     quantiles
@@ -71,9 +86,9 @@ class ColumnUtility:
     changed: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Utility:
-    """How useful a release is.
+    """The utility of a release.
 
     Parameters
     ----------
@@ -95,6 +110,8 @@ class Utility:
         Train on the release, test on the original.
     notes
         What was not measured, or measured on a sample.
+    backend
+        The library of the DataFrame that :meth:`table` returns: ``polars``, ``pandas`` or ``pyarrow``.
     """
 
     columns: Mapping[str, ColumnUtility]
@@ -108,14 +125,15 @@ class Utility:
     propensity: float | None
     prediction: Prediction | None
     notes: tuple[str, ...] = ()
+    backend: str = field(default="polars", compare=False, kw_only=True)
 
     @property
     def pairwise(self) -> float | None:
         """The mean total variation of the two-way tables."""
         return float(np.mean(list(self.pairs.values()))) if self.pairs else None
 
-    def rows(self) -> list[tuple[str, str, str]]:
-        """Return measure, figure and meaning of each line, for a table on the screen."""
+    def _figures(self) -> list[tuple[str, float, str]]:
+        """Return measure, figure and meaning of the measures that apply."""
         worst = max(self.pairs.items(), key=lambda item: item[1], default=None)
         found: list[tuple[str, float | None, str]] = [
             ("IL1s", self.il1s, "mean change of a number, in units of sqrt(2) standard deviations; 0 is best"),
@@ -131,24 +149,50 @@ class Utility:
         if self.regression is not None:
             meaning = f"mean overlap of the intervals of {self.regression.terms} slopes on {self.regression.target}; "
             found.append(("regression", self.regression.overlap, meaning + "1 is best"))
-        found.append(("propensity (pMSE)", self.propensity, "share of the largest; 0: the tables cannot be told apart"))
+        found.append(
+            ("propensity (pMSE)", self.propensity, "share of its maximum; 0: the tables cannot be distinguished")
+        )
         if self.prediction is not None:
-            kind = f"{self.prediction.score} for {self.prediction.target} on unseen original records, "
+            score = f"{self.prediction.score} for {self.prediction.target} on original records for testing, "
             found += [
-                ("trained on release", self.prediction.from_release, kind + "trained on the release"),
-                ("trained on original", self.prediction.from_original, kind + "trained on the original"),
-                ("guess", self.prediction.guess, kind + "always the same answer"),
+                ("trained on release", self.prediction.from_release, score + "trained on the release"),
+                ("trained on original", self.prediction.from_original, score + "trained on the original"),
+                ("baseline", self.prediction.baseline, score + "always the same prediction"),
             ]
-        return [(name, _figure(value), meaning) for name, value, meaning in found if value is not None]
+        return [(name, value, meaning) for name, value, meaning in found if value is not None]
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return measure, figure and meaning as rows of text."""
+        return [(name, _figure(value), meaning) for name, value, meaning in self._figures()]
 
     def column_rows(self) -> list[tuple[str, ...]]:
-        """Return the figures of each column, for a table on the screen."""
-        return [(name, *(_figure(value) for value in asdict(one).values())) for name, one in self.columns.items()]
+        """Return the figures of each column as rows of text."""
+        return [(name, *map(_figure, asdict(column).values())) for name, column in self.columns.items()]
+
+    def table(self, backend: str | None = None) -> Any:
+        """Return the figures as a DataFrame with one row per measure and column.
+
+        Parameters
+        ----------
+        backend
+            ``polars``, ``pandas`` or ``pyarrow``; by default the library of the released table.
+
+        Returns
+        -------
+        frame
+            Columns ``measure``, ``column`` (empty for the whole table), ``value`` and ``meaning``.
+        """
+        rows: list[tuple[Any, ...]] = [(name, "", float(value), meaning) for name, value, meaning in self._figures()]
+        for column, figures in self.columns.items():
+            for name, value in asdict(figures).items():
+                if value is not None:
+                    rows.append((name, column, float(value), _COLUMN_MEANINGS[name]))
+        return data_frame(("measure", "column", "value", "meaning"), rows, backend or self.backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures for JSON."""
         return {
-            "columns": {name: asdict(one) for name, one in self.columns.items()},
+            "columns": {name: asdict(column) for name, column in self.columns.items()},
             "il1s": self.il1s,
             "covariance": self.covariance,
             "correlation": self.correlation,
@@ -162,17 +206,28 @@ class Utility:
             "notes": list(self.notes),
         }
 
-    def __str__(self) -> str:
-        from shoal.core.text import plain_table
+    def summary(self) -> str:
+        """Return the number of columns and the main figures as one line."""
+        figures = {"IL1s": self.il1s, "correlations": self.correlation, "two-way tables": self.pairwise}
+        shown = [f"{name} {_figure(value)}" for name, value in figures.items() if value is not None]
+        return ", ".join([f"{len(self.columns)} column{'s' if len(self.columns) != 1 else ''}", *shown])
 
-        heads = ("column", "IL1s", "mean", "variance", "quantiles", "distribution", "Wasserstein", "changed")
-        return "\n\n".join(
-            [
-                plain_table(("measure", "figure", "meaning"), self.rows()),
-                plain_table(heads, self.column_rows()),
-                *self.notes,
-            ]
-        )
+    def __repr__(self) -> str:
+        lines = []
+        for name, column in self.columns.items():
+            figures = {key: value for key, value in asdict(column).items() if value is not None}
+            lines.append(f" {name}: " + ", ".join(f"{key}={_figure(value)}" for key, value in figures.items()))
+        shown = lines if len(lines) <= _MAX_TABLE_COLUMNS else [*lines[:_MAX_TABLE_COLUMNS], " ..."]
+        return "\n".join([f"<Utility: {self.summary()}", *shown]) + ">"
+
+    def __str__(self) -> str:
+        tables = [text_table(_HEADER, self.rows()), text_table(_COLUMN_HEADER, self.column_rows())]
+        return "\n\n".join([*tables, *self.notes])
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        tables = html_table(_HEADER, self.rows()) + html_table(_COLUMN_HEADER, self.column_rows())
+        return f"<p>{escape(self.summary())}</p>{tables}{notes}"
 
 
 def _figure(value: float | None) -> str:
@@ -190,31 +245,31 @@ def utility(
     read_options: Mapping[str, Any] | None = None,
     progress: Progress = SILENT,
 ) -> Utility:
-    """Measure how useful a release is, made by whatever software, against its original.
+    """Measure the utility of a release, whichever software made it, against its original.
 
     Parameters
     ----------
     original, released
-        Two tables or paths of files. If they have the same number of records, record i of the one is record i of the
-        other; if not, only figures of whole columns are measured, and said so.
+        Two tables or paths of files. If they have the same number of records, record i of the original is record i of
+        the release; if not, only column-level figures are measured, and ``notes`` states so.
     columns
         The columns to compare; all that both tables have, if not given.
     target
-        The column that models explain by the others; the last of ``columns`` if not given.
+        The dependent column of regression and prediction; the last of ``columns`` if not given.
     schema
-        Kinds and orders of columns, where they are not what the types suggest.
+        Kinds and orders of columns, where they differ from what the types suggest.
     seed
-        Draws samples and the records for testing.
+        Seed of samples and of the records for testing.
     read_options
         For text files: ``delimiter``, ``encoding``, ``decimal``, ``missing_marks``.
     progress
-        Hears how far the work is.
+        Progress callback.
 
     Returns
     -------
     utility
-        All figures; ``print`` shows them as tables. Cost O(n log n) per column and O(n d^2) for models; logistic models
-        see at most 50,000 records of each table.
+        All figures; ``print`` shows them as tables, ``.table()`` returns a DataFrame. Cost O(n log n) per column and
+        O(n d^2) for models; logistic models are fitted to at most 50,000 records of each table.
 
     Examples
     --------
@@ -224,13 +279,15 @@ def utility(
     >>> round(found.columns["age"].il1s, 4), found.columns["age"].mean, found.columns["income"].il1s
     (0.0407, 0.0, 0.0)
     """
-    options = dict(read_options or {})
-    before, after = _table(original, options), _table(released, options)
+    options = ReadOptions.of(read_options).given()
+    before, after = load_file_or_frame(original, options), load_file_or_frame(released, options)
     names = [name for name in before.names if name in after.names] if columns is None else names_list(columns)
     if not names:
-        raise SchemaError("the two tables have no column of the same name, so there is nothing to compare")
+        raise SchemaError(
+            "the two tables have no column of the same name; give the columns that are to be compared the same name"
+        )
     if not (before.n_rows and after.n_rows):
-        raise DataError("one of the tables has no records, so there is nothing to compare")
+        raise DataError("one of the tables has no records, so nothing can be compared")
     if target is not None and target not in names:
         raise UnknownColumn(target, names)
     aligned = before.n_rows == after.n_rows
@@ -248,7 +305,7 @@ def utility(
     tables = _tables(paired)
     progress.stage("analyses")
     explained = next(column for column in paired if column.name == (target or names[-1]))
-    distances = [one.il1s for one in single.values() if one.il1s is not None]
+    distances = [figures.il1s for figures in single.values() if figures.il1s is not None]
     return Utility(
         columns=single,
         il1s=float(np.mean(distances)) if distances else None,
@@ -261,6 +318,7 @@ def utility(
         propensity=propensity(paired, seed=seed),
         prediction=trained_on_release(paired, explained, aligned=aligned, seed=seed),
         notes=notes,
+        backend=backend_of(after.native),
     )
 
 
@@ -288,8 +346,8 @@ def _tables(columns: Sequence[PairedColumn]) -> dict[str, Any]:
     """Return the errors of all frequency tables of one or two of the first columns."""
     from shoal.core.frequency_errors import frequency_errors
 
-    parts = [cells(column)[:2] for column in columns[:_MOST_TABLE_COLUMNS]]
-    before, after = (np.column_stack([pair[place] for pair in parts]) for place in (0, 1))
+    parts = [cells(column)[:2] for column in columns[:_MAX_TABLE_COLUMNS]]
+    before, after = (np.column_stack([pair[side] for pair in parts]) for side in (0, 1))
     errors = frequency_errors(_int32(before), _int32(after), min(2, len(parts)))
     return errors.as_dict()
 
@@ -305,12 +363,10 @@ def _notes(columns: Sequence[PairedColumn], before: Table, after: Table, *, alig
             f"The original has {before.n_rows:,} records and the release {after.n_rows:,}; changes of single cells "
             "were not measured."
         )
-    if max(before.n_rows, after.n_rows) > MOST_RECORDS:
-        notes.append(f"Logistic models were fitted to a random sample of {MOST_RECORDS:,} records of each table.")
-    if len(columns) > _MOST_TABLE_COLUMNS:
-        notes.append(f"Frequency tables were counted for the first {_MOST_TABLE_COLUMNS} columns.")
+    if max(before.n_rows, after.n_rows) > MAX_LOGISTIC_RECORDS:
+        notes.append(
+            f"Logistic models were fitted to a random sample of {MAX_LOGISTIC_RECORDS:,} records of each table."
+        )
+    if len(columns) > _MAX_TABLE_COLUMNS:
+        notes.append(f"Frequency tables were counted for the first {_MAX_TABLE_COLUMNS} columns.")
     return tuple(notes)
-
-
-def _table(data: Any, options: Mapping[str, Any]) -> Table:
-    return read_table(data, **options) if isinstance(data, str | Path) else Table.from_native(data)

@@ -1,7 +1,7 @@
-"""Table columns to arrays and back.
+"""The encoding of a table: the few numbers that turn quasi-identifiers into coordinates and back.
 
-A *codec* is fitted to one quasi-identifier and holds the few numbers that turn its values into coordinates and
-representatives back into values of the same type:
+An :class:`Encoding` is fitted to the whole table once. It is small, can be saved, sent and applied to any part of the
+table, and does not depend on k. It holds one entry per quasi-identifier:
 
 - numeric (integers, floats, decimals, dates, durations): offsets from the middle of the range, taken before anything is
   rounded to a float, so that a mean of 1e6 with a spread of 1, or nanoseconds since 1970, lose nothing; then
@@ -9,127 +9,173 @@ representatives back into values of the same type:
 - ordinal: the position in the order, standardised;
 - nominal: one column per category, scaled by 1/sqrt(2), so that two different categories are one squared unit apart.
 
-A constant column becomes zeros. Codecs hold no column: each is read when it is needed, so that the memory of a
-protection stays at a few columns beyond the matrix of points.
+A constant column becomes zeros. An encoding lists the categories of the table: a saved one is a confidential file.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.core.group_statistics import group_medians, group_modes
+from shoal.core.grouping import Groups
 from shoal.errors import DataError, SchemaError
-from shoal.schema.columns import Column, Kind
+from shoal.schema.columns import Column, Kind, Missing, Recode, Schema
+from shoal.tables import Table
+from shoal.tables.value_codes import comparable_values, missing_mask, ordered_categories, polars_series, value_codes
 
+if TYPE_CHECKING:
+    from shoal.core.hierarchy import Hierarchy
+    from shoal.tables.table import Series
+
+Floats = NDArray[np.float64]
 MAX_CATEGORIES = 1_000
-"""The most categories of one nominal column; each becomes a coordinate."""
+"""The most categories of one nominal column that are turned into coordinates, one each."""
+ENCODING_VERSION = 1
 
 
 @dataclass(frozen=True)
-class NumericCodec:
+class NumericEncoding:
     """Numbers, dates and durations as offsets from an origin, and as one standardised coordinate.
+
+    Parameters
+    ----------
+    column
+        The column.
+    origin
+        The middle of the range, in units of the column.
+    scale
+        The largest absolute offset.
+    mean, deviation
+        Mean and standard deviation of the offsets divided by the scale.
+    integer
+        Whether the values are integers (also dates and times).
+    step
+        The coarsest unit that all dates or times share.
+    tree
+        The hierarchy by which the column is generalised, if there is one.
 
     Examples
     --------
+    >>> from shoal.schema.columns import Role
     >>> ages = nw.from_native(pl.Series("age", [30, 40, 50]), series_only=True)
-    >>> codec = fit_codec(ages, Column("age", "quasi", Kind.NUMERIC))
-    >>> codec.values(ages)
+    >>> encoding = fit_column(ages, Column("age", Role.QUASI, Kind.NUMERIC))
+    >>> encoding.values(ages)
     array([-10.,   0.,  10.])
-    >>> codec.coordinates(codec.values(ages)).round(3).ravel().tolist()
+    >>> encoding.coordinates(encoding.values(ages)).round(3).ravel().tolist()
     [-1.225, 0.0, 1.225]
-    >>> codec.restore(np.array([-5.0, 0.0, 5.0]), ages).to_list()
+    >>> encoding.restore(np.array([-5.0, 0.0, 5.0]), ages).to_list()
     [35, 40, 45]
     """
 
     column: Column
     origin: int | float
-    spread: float
+    scale: float
     mean: float
     deviation: float
-    whole: bool
+    integer: bool
     step: int = 1
+    tree: Hierarchy | None = None
 
     width = 1
 
-    def values(self, series: nw.Series[Any]) -> NDArray[np.float64]:
+    def values(self, series: Series) -> Floats:
         """Return the offsets of the values from the origin; NaN where a value is missing."""
-        return _offsets(_physical(series), self.origin, whole=self.whole, step=self.step)
+        return _offsets(_physical(series), self.origin, integer=self.integer, step=self.step)
 
-    def coordinates(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def coordinates(self, values: Floats) -> Floats:
         """Return offsets as standardised coordinates (n x 1); missing values lie at the mean."""
         standard = self.standardised(values)
         return np.nan_to_num(standard, nan=0.0)[:, None] * np.sqrt(self.column.weight)
 
-    def standardised(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def standardised(self, values: Floats) -> Floats:
         """Return offsets with mean 0 and variance 1; NaN stays NaN."""
         if self.deviation == 0:
             return np.where(np.isnan(values), np.nan, 0.0)
-        standard = values / self.spread
+        standard = values / self.scale
         standard -= self.mean
         standard /= self.deviation
         return standard
 
-    def restore(
-        self, values: NDArray[np.float64], like: nw.Series[Any], *, keep_integers: bool = True
-    ) -> nw.Series[Any]:
+    def rounded(self, values: Floats) -> Floats:
+        """Return offsets rounded to integers of the column, halves to even numbers of the column."""
+        if not isinstance(self.origin, int) or self.step != 1:
+            return np.rint(values)
+        return np.rint(values) if self.origin % 2 == 0 else np.rint(values + 1.0) - 1.0
+
+    def restore(self, values: Floats, like: Series, *, integers: bool = True) -> Series:
         """Return offsets as a series of the type it came from; NaN becomes missing.
 
-        Integers are rounded, unless ``keep_integers`` is off and the column holds plain numbers: then it becomes a
-        column of floats.
+        Integers are rounded, unless ``integers`` is False and the column holds plain numbers: then it becomes a column
+        of floats.
         """
         dtype = _polars_dtype(like)
         missing = np.isnan(values)
         known = np.where(missing, 0.0, values) if missing.any() else values
-        if self.whole and (keep_integers or dtype.is_temporal()):
+        if self.integer and (integers or dtype.is_temporal()):
             whole = np.rint(known).astype(np.int64) * self.step
             physical = pl.Series(like.name, _shifted(whole, int(self.origin), unsigned=dtype == pl.UInt64))
             column = physical.cast(dtype)
         else:
-            column = pl.Series(like.name, known + float(self.origin))  # step is 1 for plain numbers
-            column = column if self.whole else column.cast(dtype)
+            column = pl.Series(like.name, known + float(self.origin))  # the step of plain numbers is 1
+            column = column if self.integer else column.cast(dtype)
         if missing.any():
             column = column.to_frame().select(pl.when(pl.Series(~missing)).then(pl.first())).to_series()
-        return _from_polars(column, like, same_dtype=not (self.whole and not keep_integers and not dtype.is_temporal()))
+        same = not (self.integer and not integers and not dtype.is_temporal())
+        return _from_polars(column, like, same_dtype=same)
 
 
-@dataclass(frozen=True)
-class CategoryCodec:
+@dataclass(frozen=True, eq=False)
+class CategoryEncoding:
     """Categories as codes 0..m-1 (in their order, if they have one), and as coordinates.
+
+    Parameters
+    ----------
+    column
+        The column.
+    categories
+        The different values, a missing one last if it counts as a category.
+    mean, deviation
+        Mean and standard deviation of the codes, for ordinal columns.
+    tree
+        The hierarchy by which the column is generalised, if there is one.
 
     Examples
     --------
+    >>> from shoal.schema.columns import Role
     >>> sexes = nw.from_native(pl.Series("sex", ["m", "f", "m"]), series_only=True)
-    >>> codec = fit_codec(sexes, Column("sex", "quasi", Kind.NOMINAL))
-    >>> codec.values(sexes)
+    >>> encoding = fit_column(sexes, Column("sex", Role.QUASI, Kind.NOMINAL))
+    >>> encoding.values(sexes)
     array([1., 0., 1.])
-    >>> codec.coordinates(codec.values(sexes)).round(3).tolist()
+    >>> encoding.coordinates(encoding.values(sexes)).round(3).tolist()
     [[0.0, 0.707], [0.707, 0.0], [0.0, 0.707]]
-    >>> codec.restore(np.array([0.0, 0.0, 1.0]), sexes).to_list()
+    >>> encoding.restore(np.array([0.0, 0.0, 1.0]), sexes).to_list()
     ['f', 'f', 'm']
     """
 
     column: Column
     categories: pl.Series
-    first_row: NDArray[np.int64]
     mean: float
     deviation: float
+    tree: Hierarchy | None = None
 
     @property
     def width(self) -> int:
         """The number of coordinates."""
         return 1 if self.column.kind == Kind.ORDINAL else len(self.categories)
 
-    def values(self, series: nw.Series[Any]) -> NDArray[np.float64]:
+    def values(self, series: Series) -> Floats:
         """Return the codes of the values; NaN where a value is missing and missing is no category."""
-        return _codes(_plain(series), self.categories)
+        return value_codes(comparable_values(series), self.categories)
 
-    def coordinates(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def coordinates(self, values: Floats) -> Floats:
         """Return codes as coordinates: one standardised position, or one column per category."""
         weight = np.sqrt(self.column.weight)
         if self.column.kind == Kind.ORDINAL:
@@ -139,30 +185,37 @@ class CategoryCodec:
         block[known, values[known].astype(np.int64)] = weight / np.sqrt(2)
         return block
 
-    def standardised(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def standardised(self, values: Floats) -> Floats:
         """Return positions in the order with mean 0 and variance 1; NaN stays NaN."""
         if self.deviation == 0:
             return np.where(np.isnan(values), np.nan, 0.0)
         return (values - self.mean) / self.deviation
 
-    def restore(
-        self,
-        values: NDArray[np.float64],
-        like: nw.Series[Any],
-        *,
-        keep_integers: bool = True,  # noqa: ARG002 - a category is what it is
-    ) -> nw.Series[Any]:
+    def rounded(self, values: Floats) -> Floats:
+        """Return codes as they are: a category has no fractions."""
+        return values
+
+    def restore(self, values: Floats, like: Series, *, integers: bool = True) -> Series:  # noqa: ARG002
         """Return codes as a series of the type it came from.
 
-        Every category is taken from a record that has it, so that the type of the column cannot change.
+        A category is taken from a record of ``like`` that has it, so that the type of the column cannot change; one
+        that occurs in no such record comes from the encoding.
         """
         missing = np.isnan(values)
-        rows = np.where(missing, self._missing_row(like, needed=bool(missing.any())), 0)
-        rows[~missing] = self.first_row[values[~missing].astype(np.int64)]
-        return like[rows]
-
-    def _missing_row(self, like: nw.Series[Any], *, needed: bool) -> int:
-        return int(np.argmax(missing_mask(like))) if needed else 0
+        known = values[~missing].astype(np.int64)
+        rows = np.full(len(self.categories), -1, np.int64)
+        present = self.values(like)
+        found = np.flatnonzero(~np.isnan(present))[::-1]
+        rows[present[found].astype(np.int64)] = found  # the first record of a category stays
+        mask = missing_mask(like) if missing.any() else np.zeros(0, bool)
+        if (rows[np.unique(known)] < 0).any() or (missing.any() and not mask.any()):
+            codes = np.where(missing, 0, np.nan_to_num(values)).astype(np.int64)
+            nothing = pl.Series([None], dtype=self.categories.dtype)
+            texts = self.categories.gather(codes).zip_with(pl.Series(~missing), nothing)
+            return _from_polars(texts.cast(_polars_dtype(like)).rename(like.name), like, same_dtype=True)
+        chosen = np.where(missing, int(np.argmax(mask)) if mask.size else 0, 0)
+        chosen[~missing] = rows[known]
+        return like[chosen]
 
     @cached_property
     def labels(self) -> list[str]:
@@ -170,43 +223,152 @@ class CategoryCodec:
         return [str(value) for value in self.categories]
 
 
-Codec = NumericCodec | CategoryCodec
+ColumnEncoding = NumericEncoding | CategoryEncoding
 
 
-def fit_codec(series: nw.Series[Any], column: Column, *, missing_is_value: bool = False) -> Codec:
-    """Return the codec of a column, or an error that says what is wrong with its values."""
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """All that depends on the whole table and that grouping and recoding need; independent of k.
+
+    Parameters
+    ----------
+    schema
+        Roles, kinds and treatment of the columns.
+    quasi
+        The encoding of each quasi-identifier, in the order of the table.
+    fill
+        The value, as the encoding sees it, that replaces missing values of a column where the policy is ``impute``.
+    records
+        The number of records that the encoding was fitted to.
+
+    Examples
+    --------
+    >>> from shoal.schema.columns import Column, Kind, Role
+    >>> people = Table.from_native(pl.DataFrame({"age": [30, 40, 50]}))
+    >>> encoding = fit_encoding(people, Schema((Column("age", Role.QUASI, Kind.NUMERIC),)))
+    >>> encoding.records, encoding["age"].origin
+    (3, 40)
+    """
+
+    schema: Schema
+    quasi: tuple[ColumnEncoding, ...]
+    fill: dict[str, float]
+    records: int
+    version: int = ENCODING_VERSION
+
+    def __getitem__(self, name: str) -> ColumnEncoding:
+        return {entry.column.name: entry for entry in self.quasi}[name]
+
+    def __repr__(self) -> str:
+        return f"<Encoding: {len(self.quasi)} quasi-identifiers, {self.records:,} records>"
+
+    @property
+    def width(self) -> int:
+        """The number of coordinates of a record."""
+        return sum(entry.width for entry in self.quasi)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the encoding to a file that only its owner can read: it lists categories of the original table."""
+        from shoal.flow.saved_encoding import save_encoding
+
+        return save_encoding(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Encoding:
+        """Read an encoding that :meth:`save` wrote."""
+        from shoal.flow.saved_encoding import load_encoding
+
+        return load_encoding(Path(path))
+
+
+def fit_encoding(table: Table, schema: Schema) -> Encoding:
+    """Fit the encoding of a table.
+
+    Parameters
+    ----------
+    table
+        The whole table.
+    schema
+        Its schema.
+
+    Returns
+    -------
+    encoding
+        Cost O(n log n) for each column of categories, O(n) for each numeric one.
+    """
+    if not schema.quasi:
+        raise SchemaError("no quasi-identifiers given; use quasi=[...] (command line: --quasi age,region)")
+    entries = []
+    for column in schema.quasi:
+        category = (column.missing or schema.missing) == Missing.CATEGORY
+        entry = fit_column(table.column(column.name), column, missing_is_value=category)
+        if column.default_recode == Recode.HIERARCHY:
+            entry = replace(entry, tree=_tree(entry, column, table))
+        entries.append(entry)
+    fill = {
+        entry.column.name: found
+        for entry in entries
+        if (entry.column.missing or schema.missing) == Missing.IMPUTE
+        and (found := _fill_value(entry, table, schema)) is not None
+    }
+    return Encoding(schema, tuple(entries), fill, table.n_rows)
+
+
+def _tree(entry: ColumnEncoding, column: Column, table: Table) -> Hierarchy:
+    """Return the hierarchy of a column, which must have a leaf for every category."""
+    from shoal.core.text import text_of
+    from shoal.schema.hierarchy_sources import hierarchy_of
+
+    tree = hierarchy_of(column, table)
+    if isinstance(entry, CategoryEncoding):
+        tree.codes([text_of(value) for value in entry.categories if value is not None], column.name)
+    return tree
+
+
+def _fill_value(entry: ColumnEncoding, table: Table, schema: Schema) -> float | None:
+    """Return the median, or the most frequent category, of a column with missing values; None if nothing is missing."""
+    name = entry.column.name
+    values = entry.values(table.column(name))
+    missing = np.isnan(values)
+    if not missing.any():
+        return None
+    known = values[~missing]
+    if not known.size:
+        raise DataError(f'column "{name}" has no value at all, so nothing can be imputed; drop it or call it other')
+    everything = Groups(np.zeros(known.size, np.int64))
+    weights = sampling_weights(table, schema)
+    weights = None if weights is None else weights[~missing]
+    if entry.column.kind == Kind.NOMINAL:
+        return float(group_modes(known.astype(np.int64), everything, weights)[0])
+    return float(group_medians(known, everything, weights, lower=entry.column.kind == Kind.ORDINAL)[0])
+
+
+def sampling_weights(table: Table, schema: Schema) -> Floats | None:
+    """Return the sampling weights, checked; None if the schema names no column of weights."""
+    name = schema.sampling_weight
+    if name is None:
+        return None
+    series = table.column(name)
+    if not series.dtype.is_numeric():
+        raise DataError(f'column "{name}" holds sampling weights and must be numeric, not {series.dtype}')
+    weights = series.cast(nw.Float64).to_numpy()
+    bad = int((~(np.isfinite(weights) & (weights > 0))).sum())
+    if bad:
+        raise DataError(
+            f'column "{name}" holds sampling weights, but {bad} of its {weights.size} values are missing, infinite or '
+            "not positive"
+        )
+    return np.asarray(weights, np.float64)
+
+
+def fit_column(series: Series, column: Column, *, missing_is_value: bool = False) -> ColumnEncoding:
+    """Return the encoding of a column, or raise an error that names what is wrong with its values."""
     if column.kind == Kind.NUMERIC:
         return _fit_numeric(series, column)
     return _fit_categories(series, column, missing_is_value=missing_is_value)
 
 
-def encode(
-    codecs: list[Codec], table: Any, filled: dict[str, NDArray[np.float64]], dtype: type[np.generic] = np.float64
-) -> NDArray[Any]:
-    """Return the matrix of points, n x (sum of widths), column by column.
-
-    ``filled`` holds the values of columns whose holes were imputed, ``dtype`` is the type of the matrix.
-    """
-    points = np.empty((table.n_rows, sum(codec.width for codec in codecs)), dtype)
-    start = 0
-    for codec in codecs:
-        name = codec.column.name
-        values = filled[name] if name in filled else codec.values(table.column(name))
-        points[:, start : start + codec.width] = codec.coordinates(values)
-        start += codec.width
-    return points
-
-
-def missing_mask(series: nw.Series[Any]) -> NDArray[np.bool_]:
-    """Return where values are missing: nulls, and NaN in columns of floats."""
-    column = _to_polars(series)
-    mask = column.is_null()
-    if column.dtype.is_float():
-        mask = mask | column.is_nan().fill_null(value=False)
-    return mask.to_numpy()
-
-
-def _fit_numeric(series: nw.Series[Any], column: Column) -> NumericCodec:
+def _fit_numeric(series: Series, column: Column) -> NumericEncoding:
     name = column.name
     dtype = _polars_dtype(series)
     if dtype == pl.Time or not (dtype.is_numeric() or dtype.is_temporal()):
@@ -217,29 +379,28 @@ def _fit_numeric(series: nw.Series[Any], column: Column) -> NumericCodec:
             f'column "{name}" has {physical.is_infinite().sum()} infinite values; replace or remove them, '
             "a mean over them means nothing"
         )
-    whole = not (dtype.is_float() or dtype.is_decimal())
+    integer = not (dtype.is_float() or dtype.is_decimal())
     known = physical.fill_nan(None) if dtype.is_float() else physical
-    low: Any = known.min() or 0  # nothing known: 0
-    high: Any = known.max() or 0
-    if whole and int(high) - int(low) > 2**62:
+    low, high = (bound if isinstance(bound, int | float) else 0 for bound in (known.min(), known.max()))
+    if integer and int(high) - int(low) > 2**62:
         raise DataError(f'column "{name}" spans more than 2**62, too much to average; convert it to floats or drop it')
-    origin: int | float = (int(low) + int(high)) // 2 if whole else float(low) / 2 + float(high) / 2
+    origin: int | float = (int(low) + int(high)) // 2 if integer else float(low) / 2 + float(high) / 2
     step = _clock_step(physical, dtype)
     if step > 1:
         origin = int(origin) - (int(origin) - int(low)) % step
-    offsets = _offsets(physical, origin, whole=whole, step=step)
-    spread = float(np.nanmax(np.abs(offsets), initial=0.0))
-    if spread == 0:
-        return NumericCodec(column, origin, 0.0, 0.0, 0.0, whole, step)
-    offsets /= spread
+    offsets = _offsets(physical, origin, integer=integer, step=step)
+    scale = float(np.nanmax(np.abs(offsets), initial=0.0))
+    if scale == 0:
+        return NumericEncoding(column, origin, 0.0, 0.0, 0.0, integer, step)
+    offsets /= scale
     mean = float(np.nanmean(offsets))
     offsets -= mean
     deviation = float(np.sqrt(np.nanmean(offsets * offsets)))
-    return NumericCodec(column, origin, spread, mean, deviation, whole, step)
+    return NumericEncoding(column, origin, scale, mean, deviation, integer, step)
 
 
-def _not_numeric(series: nw.Series[Any], name: str) -> str:
-    column = _to_polars(series)
+def _not_numeric(series: Series, name: str) -> str:
+    column = polars_series(series)
     if column.dtype == pl.String:
         stripped = column.str.strip_chars()
         bad = (stripped.cast(pl.Float64, strict=False).is_null() & column.is_not_null()).arg_true()
@@ -248,7 +409,9 @@ def _not_numeric(series: nw.Series[Any], name: str) -> str:
                 set(stripped.gather(bad).unique().to_list()) & {"NA", "N/A", "n/a", "?", "-", ".", "NULL", "null"}
             )
             hint = (
-                f"; if {' and '.join(marks)} marks a missing value, say so with --na {','.join(marks)}" if marks else ""
+                f"; if {' and '.join(marks)} marks a missing value, say so with --na-values {','.join(marks)}"
+                if marks
+                else ""
             )
             return (
                 f'column "{name}" is to be numeric but {len(bad)} of its {len(column)} values are text '
@@ -258,56 +421,19 @@ def _not_numeric(series: nw.Series[Any], name: str) -> str:
     return f'column "{name}" of type {column.dtype} cannot be numeric; convert it to numbers or call it nominal'
 
 
-def _fit_categories(series: nw.Series[Any], column: Column, *, missing_is_value: bool) -> CategoryCodec:
-    plain = _plain(series)
+def _fit_categories(series: Series, column: Column, *, missing_is_value: bool) -> CategoryEncoding:
+    plain = comparable_values(series)
     if plain.dtype.is_nested():
         raise DataError(f'column "{column.name}" is nested ({series.dtype}); flatten it or call it other')
     present = plain.drop_nulls().unique().sort()
-    categories = _ordered(plain, present, column) if column.kind == Kind.ORDINAL else present
-    if column.kind == Kind.NOMINAL and len(categories) > MAX_CATEGORIES:
-        raise DataError(
-            f'column "{column.name}" has {len(categories)} categories, more than the {MAX_CATEGORIES} that a nominal '
-            "quasi-identifier may have; coarsen it, drop it as an identifier, or call it numeric or ordinal"
-        )
+    categories = ordered_categories(plain, column.order, column.name) if column.kind == Kind.ORDINAL else present
     if missing_is_value and plain.null_count():
         categories = pl.concat([categories, pl.Series(categories.name, [None], dtype=categories.dtype)])
-    codes = _codes(plain, categories)
+    codes = value_codes(plain, categories)
     known = ~np.isnan(codes)
-    first_row = np.full(len(categories), -1, np.int64)
-    rows = np.flatnonzero(known)[::-1]
-    first_row[codes[rows].astype(np.int64)] = rows  # the first record of a category stays
     mean = float(codes[known].mean()) if known.any() else 0.0
     deviation = float(codes[known].std()) if known.any() else 0.0
-    return CategoryCodec(column, categories, first_row, mean, deviation)
-
-
-def _ordered(plain: pl.Series, present: pl.Series, column: Column) -> pl.Series:
-    """Return the categories of an ordinal column from lowest to highest, only those that occur."""
-    if column.order is None:
-        if plain.dtype == pl.String:
-            raise SchemaError(
-                f'column "{column.name}" is ordinal but its order is not given; name its categories from lowest to '
-                f'highest, for example --ordinal "{column.name}=low<medium<high"'
-            )
-        return present
-    position = {category: place for place, category in enumerate(column.order)}
-    texts = present.cast(pl.String).to_list()
-    unknown = [text for text in texts if text not in position]
-    if unknown:
-        raise SchemaError(
-            f'column "{column.name}" has {len(unknown)} categories that its order does not name; '
-            f"the order names {len(column.order)}"
-        )
-    return present.gather(sorted(range(len(texts)), key=lambda place: position[texts[place]]))
-
-
-def _codes(plain: pl.Series, categories: pl.Series) -> NDArray[np.float64]:
-    """Return the place of each value among the categories, NaN for missing ones that are no category."""
-    lookup = pl.DataFrame({"value": categories, "code": np.arange(len(categories), dtype=np.float64)})
-    joined = (
-        plain.rename("value").to_frame().join(lookup, on="value", how="left", nulls_equal=True, maintain_order="left")
-    )
-    return joined["code"].fill_null(np.nan).to_numpy()
+    return CategoryEncoding(column, categories, mean, deviation)
 
 
 def _clock_step(physical: pl.Series, dtype: pl.DataType) -> int:
@@ -322,9 +448,9 @@ def _clock_step(physical: pl.Series, dtype: pl.DataType) -> int:
     return 1
 
 
-def _offsets(physical: pl.Series, origin: float, *, whole: bool, step: int = 1) -> NDArray[np.float64]:
+def _offsets(physical: pl.Series, origin: float, *, integer: bool, step: int = 1) -> NDArray[np.float64]:
     """Subtract the origin exactly, then convert to float; NaN where missing."""
-    if not whole:
+    if not integer:
         offsets: NDArray[np.float64] = physical.cast(pl.Float64).fill_null(np.nan).to_numpy() - origin
         return offsets
     values = physical.fill_null(int(origin)).to_numpy()
@@ -338,51 +464,25 @@ def _offsets(physical: pl.Series, origin: float, *, whole: bool, step: int = 1) 
     return offsets
 
 
-def _shifted(offsets: NDArray[np.int64], origin: int, *, unsigned: bool) -> NDArray[Any]:
+def _shifted(offsets: NDArray[np.int64], origin: int, *, unsigned: bool) -> NDArray[np.int64] | NDArray[np.uint64]:
     if unsigned:
         return offsets.astype(np.uint64) + np.uint64(origin)  # wraps around to the right value
     return offsets + origin
 
 
-def _physical(series: nw.Series[Any]) -> pl.Series:
+def _physical(series: Series) -> pl.Series:
     """Return numbers as they are stored: days, microseconds, integers, floats."""
-    column = _to_polars(series)
+    column = polars_series(series)
     if column.dtype.is_decimal():
         return column.cast(pl.Float64)
     return column.to_physical()
 
 
-def _plain(series: nw.Series[Any]) -> pl.Series:
-    """Return values to compare for equality: categories as text, NaN as missing."""
-    column = _to_polars(series)
-    if column.dtype in {pl.Categorical, pl.Enum}:
-        return column.cast(pl.String)
-    if column.dtype.is_float():
-        return column.fill_nan(None)
-    return column
+def _polars_dtype(series: Series) -> pl.DataType:
+    return polars_series(series.head(1)).dtype
 
 
-def _polars_dtype(series: nw.Series[Any]) -> pl.DataType:
-    return _to_polars(series.head(1)).dtype
-
-
-def _to_polars(series: nw.Series[Any]) -> pl.Series:
-    if series.dtype == nw.Object:
-        kinds = {type(value).__name__ for value in series.to_list() if value is not None}
-        if kinds - {"bool", "str"} or len(kinds) > 1:
-            raise DataError(
-                f'column "{series.name}" holds Python objects ({", ".join(sorted(kinds)[:3])}); '
-                "convert it to numbers, dates or text"
-            )
-    try:
-        return series.to_polars()
-    except Exception as problem:
-        raise DataError(
-            f'column "{series.name}" of type {series.dtype} cannot be read; convert it to numbers, dates or text'
-        ) from problem
-
-
-def _from_polars(column: pl.Series, like: nw.Series[Any], *, same_dtype: bool) -> nw.Series[Any]:
+def _from_polars(column: pl.Series, like: Series, *, same_dtype: bool) -> Series:
     """Return a polars series in the library of another one, and in its type if that is wanted."""
     native = like.to_native()
     if like.implementation.is_polars():

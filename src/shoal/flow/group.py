@@ -1,152 +1,344 @@
-"""Running a method on a prepared table: what runs, on which numbers, and block by block."""
+"""Grouping: blocks that no group may cross, the method on each block, and one outcome for the whole table.
+
+A block is a set of records of one stratum and, where missing values are grouped by pattern, of one missingness pattern.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.grouping import Grouping, canonical_labels
-from shoal.core.progress import Progress
-from shoal.errors import DataError, ParameterError
-from shoal.evaluate.paired_columns import equal_rows
-from shoal.flow.prepare import Prepared
-from shoal.methods.auto import nominal_method
-from shoal.methods.effort import check_memory, seconds_of
-from shoal.methods.registry import Method
-from shoal.recoding.equal_records import keep_together
-from shoal.schema.columns import Kind, Recode, Role, Schema
-
-_RECODE_OF_COST = {
-    "sae": Recode.MEDIAN,
-    "max-distance": Recode.MIDRANGE,
-    "round-up": Recode.MAX,
-    "round-down": Recode.MIN,
-}
+from shoal.core.grouping import Grouping, canonical_order, check_k
+from shoal.core.progress import SILENT, Progress
+from shoal.errors import DataError
+from shoal.flow.prepare import Integers, Masks, MethodData, Prepared
+from shoal.methods.contract import Array, Diagnostic, Objective, OptionValue, Outcome
+from shoal.methods.registry import MethodInfo, get_method
+from shoal.methods.running import run
+from shoal.schema.columns import Kind
+from shoal.schema.plan import MethodCall
+from shoal.schema.requirements import Requirements
 
 
-def with_recode_of_cost(schema: Schema, method: Method, options: Mapping[str, Any]) -> Schema:
-    """Return the schema with the representative that belongs to the cost to be minimised, where none was asked for."""
-    recode = _RECODE_OF_COST.get(str(options.get("cost")))
-    if recode is None or "cost" not in method.options:
-        return schema
-    columns = tuple(
-        replace(column, recode=recode) if column.role == Role.QUASI and column.recode is None else column
-        for column in schema.columns
-    )
-    return replace(schema, columns=columns)
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Sets of records that no group crosses.
 
-
-def for_categories(
-    method: Method, schema: Schema, options: Mapping[str, Any], seed: int
-) -> tuple[Method, Schema, dict[str, Any]]:
-    """Return what runs: for auto and nothing but nominal columns the method for those; its way to choose records.
-
-    Where a method chooses the record that stands for a group, or the table is nominal throughout, columns without a
-    recode of their own are replaced by a record that keeps frequency tables right.
+    Parameters
+    ----------
+    members
+        The records of each block, in ascending order.
+    suppressed
+        By column, the cells that are suppressed so that every missingness pattern has at least k records.
+    added
+        By column, how many of these cells held a value.
     """
-    runner, given = method, dict(options)
-    if method.name == "auto" and schema.quasi and all(column.kind == Kind.NOMINAL for column in schema.quasi):
-        runner, given = nominal_method(given)
-    given |= {"seed": seed} if runner.seeded else {}
-    if runner is not method or runner.represents:
-        columns = tuple(
-            replace(column, recode=Recode.TABLES)
-            if column.role == Role.QUASI and column.kind != Kind.NUMERIC and not (column.recode or column.hierarchy)
-            else column
-            for column in schema.columns
+
+    members: tuple[Integers, ...]
+    suppressed: Masks = field(default_factory=dict)
+    added: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def mapped(self, n: int, function: Callable[[Integers], Integers]) -> Integers:
+        """Return labels of all records from a function that labels the records of one block."""
+        labels = np.empty(n, np.int64)
+        start = 0
+        for records in self.members:
+            found = function(records)
+            labels[records] = found + start
+            start += int(found.max()) + 1
+        return labels
+
+
+@dataclass(frozen=True)
+class MethodRun:
+    """A method that grouped some blocks.
+
+    Parameters
+    ----------
+    name, identity
+        Its name, and the name with the version of the algorithm.
+    options
+        All of its options, resolved.
+    reason
+        Why it was selected, if another method selected it.
+    frequencies
+        Whether its groups of categories are represented by records that keep frequency tables.
+    built_in
+        Whether it is part of Shoal.
+    blocks
+        How many blocks it grouped.
+    """
+
+    name: str
+    identity: str
+    options: Mapping[str, OptionValue]
+    reason: str = ""
+    frequencies: bool = False
+    built_in: bool = True
+    blocks: int = 1
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """A step that changed the groups after the method: its name, and counts of what it did."""
+
+    name: str
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """The groups of a table.
+
+    Parameters
+    ----------
+    requirements
+        What was requested.
+    grouping
+        The group of each record, at least k in each.
+    blocks
+        The blocks that no group crosses.
+    outcome
+        What the method returned, for all blocks together.
+    runs
+        The methods that ran, as resolved.
+    steps
+        What changed the groups after the method.
+    """
+
+    requirements: Requirements
+    grouping: Grouping
+    blocks: Blocks
+    outcome: Outcome
+    runs: tuple[MethodRun, ...]
+    steps: tuple[StepRecord, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Grouped: {self.grouping.summary()}; {', '.join(run.identity for run in self.runs)}>"
+
+    def regrouped(self, labels: Integers, step: StepRecord) -> Grouped:
+        """Return the value with other groups; what the method selected or proved for the old ones is dropped."""
+        grouping = Grouping(labels, self.requirements.k, max_size=self.requirements.max_size)
+        outcome = self.outcome
+        if not np.array_equal(grouping.labels, self.grouping.labels):
+            outcome = outcome.regrouped(grouping.labels)
+        return replace(self, grouping=grouping, outcome=outcome, steps=(*self.steps, step))
+
+
+def group_records(
+    prepared: Prepared,
+    requirements: Requirements,
+    call: MethodCall,
+    *,
+    size: int | None = None,
+    data: MethodData | None = None,
+    blocks: Blocks | None = None,
+    progress: Progress = SILENT,
+) -> Grouped:
+    """Group a prepared table.
+
+    Parameters
+    ----------
+    prepared
+        The table.
+    requirements
+        k, and the largest group allowed.
+    call
+        The method with its options.
+    size
+        The smallest group that the method makes, if further requirements need more than k records.
+    data
+        The arrays of the table, to share them between calls.
+    blocks
+        The blocks of the table for this k, if known.
+    progress
+        Progress callback.
+
+    Returns
+    -------
+    grouped
+        Groups of at least k records; further requirements are satisfied by the next stage.
+    """
+    k = requirements.k if size is None else max(size, requirements.k)
+    check_k(requirements.k, prepared.n)
+    info = method_for(prepared, call)
+    call = replace(call, options=info.check_options(call.options))
+    blocks = find_blocks(prepared, requirements.k) if blocks is None else blocks
+    data = data or MethodData(prepared, blocks.suppressed)
+    array = _method_input(prepared, info, call, data, k)
+    weights = np.array([column.weight for column in prepared.schema.quasi])
+    outcomes = _run_blocks(
+        info, call, array, blocks, k=k, max_size=requirements.max_size, weights=weights, progress=progress
+    )
+    labels, representatives = _joined(outcomes, blocks, prepared.n)
+    guaranteed = None if info.max_size is None else info.max_size(k)
+    largest = [limit for limit in (requirements.max_size, guaranteed) if limit is not None]
+    labels, order = canonical_order(labels)
+    outcome = Outcome(
+        labels=labels,
+        representatives=None if representatives is None else representatives[order],
+        objective=_joint_objective([outcome.objective for outcome in outcomes]),
+        diagnostics=_joint_diagnostics(outcomes),
+        timings=outcomes[0].timings if len(outcomes) == 1 else {},
+        stopped=max((outcome.stopped for outcome in outcomes), key=["finished", "time limit", "interrupted"].index),
+        method=", ".join(dict.fromkeys(outcome.method for outcome in outcomes)),
+        options=outcomes[0].options if len(outcomes) == 1 else {},
+        reason=outcomes[0].reason if len({outcome.reason for outcome in outcomes}) == 1 else "",
+    )
+    grouping = Grouping(labels, k, max_size=min(largest, default=None))
+    return Grouped(requirements, grouping, blocks, outcome, _runs(outcomes, info))
+
+
+def method_for(prepared: Prepared, call: MethodCall) -> MethodInfo:
+    """Return the method of a call: its variant for categories where all quasi-identifiers are nominal."""
+    return get_method(call.name, "codes" if prepared.schema.nominal else "points")
+
+
+def find_blocks(prepared: Prepared, k: int) -> Blocks:
+    """Return the blocks for a k: strata, cut by missingness pattern; rare patterns join others by suppressing cells."""
+    n, patterns = prepared.n, prepared.by_pattern
+    order = np.argsort(prepared.strata, kind="stable")
+    strata = np.split(order, np.cumsum(np.bincount(prepared.strata))[:-1])
+    small = [rows.size for rows in strata if rows.size < k]
+    if small and prepared.schema.strata:
+        names = " x ".join(f'"{name}"' for name in prepared.schema.strata)
+        raise DataError(
+            f"groups must not cross {names}, but {len(small)} of its {len(strata)} strata have fewer than k={k} "
+            f"records (the smallest has {min(small)}); merge small strata or choose a smaller k"
         )
-        schema = replace(schema, columns=columns)
-    return runner, schema, given
+    if not patterns:
+        return Blocks(tuple(strata))
+    suppressed = {name: np.zeros(n, bool) for name in patterns}
+    members = []
+    for records in strata:
+        rows = np.column_stack([mask[records] for mask in patterns.values()])
+        for inside, pattern in _merge_rare_patterns(rows, k):
+            members.append(records[inside])
+            for position, name in enumerate(patterns):
+                if pattern[position]:
+                    suppressed[name][records[inside]] = True
+    added = {name: int((suppressed[name] & ~mask).sum()) for name, mask in patterns.items()}
+    added = {name: count for name, count in added.items() if count}
+    ordered = tuple(sorted(members, key=lambda block: int(block[0])))
+    return Blocks(ordered, {name: suppressed[name] for name in added}, added)
 
 
-def largest_allowed(method: Method, k: int, max_size: int | None) -> int | None:
-    """Return the smaller of what the user allows and what the method promises."""
-    if max_size is not None and max_size < k:
-        raise ParameterError(f"max_size={max_size} is below k={k}; no group could be formed")
-    limits = [limit for limit in (max_size, method.max_size(k) if method.max_size else None) if limit is not None]
-    return min(limits, default=None)
+def _merge_rare_patterns(patterns: NDArray[np.bool_], k: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
+    """Return the records of each missingness pattern; a pattern with fewer than k records joins another.
+
+    Two patterns join by taking the missing columns of both, which suppresses values; the pair that suppresses the
+    fewest cells joins.
+    """
+    distinct, which, counts = np.unique(patterns, axis=0, return_inverse=True, return_counts=True)
+    order = np.argsort(which.reshape(-1), kind="stable")
+    members = np.split(order, np.cumsum(counts)[:-1])
+    while counts.size > 1 and counts.min() < k:
+        rare = int(counts.argmin())
+        newly_rare = (distinct & ~distinct[rare]).sum(axis=1) * counts[rare]
+        newly_other = (distinct[rare] & ~distinct).sum(axis=1) * counts
+        cost = newly_rare + newly_other
+        cost[rare] = np.iinfo(cost.dtype).max
+        other = int(cost.argmin())
+        distinct[other] |= distinct[rare]
+        counts[other] += counts[rare]
+        members[other] = np.sort(np.concatenate([members[other], members[rare]]))
+        del members[rare]
+        distinct, counts = np.delete(distinct, rare, axis=0), np.delete(counts, rare)
+    return list(zip(members, distinct, strict=True))
 
 
-def group_blocks(
-    prepared: Prepared, k: int, method: Method, options: dict[str, Any], largest: int | None, progress: Progress
-) -> tuple[Grouping, dict[str, Any], NDArray[np.float64] | None]:
-    """Run the method on each block; returns the groups, what the method told, and the points if medoids need them."""
-    points = _method_input(prepared, method, k, options)
-    labels = np.empty(prepared.table.n_rows, np.int64)
-    told: list[dict[str, Any]] = []
-    start = 0
-    for records in prepared.blocks:
-        facts: dict[str, Any] = {}
-        whole = records.size == labels.size
-        inside = points if whole else points[records]
-        shared = _share_of_budget(options, records.size / labels.size)
-        found = method.run(inside, k, progress=progress, facts=facts, **shared)
-        labels[records] = records[found] if method.represents else found + start
-        start += int(found.max()) + 1
-        told.append(facts)
-    prepared.standing = labels.copy() if method.represents else None
-    needs_medoids = any(codec.column.representative == Recode.MEDOID for codec in prepared.codecs)
-    facts = told[0] if len(told) == 1 else _joint_facts(told)
-    grouping = Grouping(labels, k, max_size=largest)
-    if not needs_medoids:
-        return grouping, facts, None
-    return grouping, facts, points if method.data == "points" and points.dtype == np.float64 else prepared.points()
-
-
-def _share_of_budget(options: dict[str, Any], share: float) -> dict[str, Any]:
-    """Return the options with the part of a time budget that belongs to a share of the records."""
-    budget = options.get("budget")
-    return options if budget is None else options | {"budget": seconds_of(budget) * share}
-
-
-def _joint_facts(told: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what a method told of several blocks: the methods it chose there, and all of it while that is readable."""
-    chosen = sorted({facts["chosen"] for facts in told if "chosen" in facts})
-    joint: dict[str, Any] = {"chosen": ", ".join(chosen)} if chosen else {}
-    if all({"sse", "bound"} <= facts.keys() for facts in told):  # groups do not cross blocks, so bounds add up
-        sse, bound = (float(sum(facts[name] for facts in told)) for name in ("sse", "bound"))
-        joint |= {"sse": sse, "bound": bound}
-        joint |= {"gap": sse / bound - 1.0} if bound > 0 else {"gap": 0.0} if sse <= 0 else {}
-    if any(told) and len(told) <= 20:
-        joint["blocks"] = told
-    return joint
-
-
-def _method_input(prepared: Prepared, method: Method, k: int, options: Mapping[str, Any]) -> NDArray[Any]:
-    if method.data == "codes":
-        other = [f'"{codec.column.name}"' for codec in prepared.codecs if codec.column.kind == Kind.NUMERIC]
-        if other:
+def _method_input(prepared: Prepared, info: MethodInfo, call: MethodCall, data: MethodData, k: int) -> Array:
+    """Return the array that the method reads, or raise if it cannot group these columns."""
+    columns = prepared.schema.quasi
+    if info.data == "codes":
+        numeric = [f'"{column.name}"' for column in columns if column.kind == Kind.NUMERIC]
+        if numeric:
             raise DataError(
-                f'method "{method.name}" works on categories, but {", ".join(other)} '
-                f"{'is' if len(other) == 1 else 'are'} numeric; call {'it' if len(other) == 1 else 'them'} nominal or "
-                "ordinal (few different values), or choose a method for numbers such as auto"
+                f'method "{info.name}" works on categories, but {", ".join(numeric)} '
+                f"{'is' if len(numeric) == 1 else 'are'} numeric; call {'it' if len(numeric) == 1 else 'them'} nominal "
+                "or ordinal (few different values), or choose a method for numbers such as auto"
             )
-        return prepared.codes()
-    if method.data == "values":
-        other = [codec.column.name for codec in prepared.codecs if codec.column.kind == Kind.NOMINAL]
-        if other or len(prepared.codecs) != 1:
+        return data.codes()
+    if info.data == "values":
+        nominal = [column.name for column in columns if column.kind == Kind.NOMINAL]
+        if nominal or len(columns) != 1:
             raise DataError(
-                f'method "{method.name}" groups one numeric or ordinal column; there are {len(prepared.codecs)}'
-                + (f' and "{other[0]}" is nominal' if other else "")
+                f'method "{info.name}" groups one numeric or ordinal column; there are {len(columns)}'
+                + (f' and "{nominal[0]}" is nominal' if nominal else "")
             )
-    dtype = method.dtype(str(options.get("storage", "float64")))
-    width = sum(codec.width for codec in prepared.codecs)
-    check_memory(prepared.table.n_rows, width, k, bytes_per_number=np.dtype(dtype).itemsize)
-    return prepared.points(dtype)
+        if "cost" in call.options:
+            from shoal.methods.univariate.costs import INTEGER_COSTS
+
+            if call.options["cost"] in INTEGER_COSTS:
+                return data.offsets()
+    return data.points(str(call.options.get("storage", "float64")), k=k)
 
 
-def equal_records_together(prepared: Prepared, grouping: Grouping, max_size: int | None) -> Grouping:
-    """Return the groups with equal records of a block in one group."""
-    records = equal_rows([prepared.values(codec) for codec in prepared.codecs])
-    points = prepared.points()
-    labels = np.empty(grouping.n, np.int64)
+def _run_blocks(
+    info: MethodInfo, call: MethodCall, array: Array, blocks: Blocks, *, k: int, max_size: int | None,
+    weights: NDArray[np.float64], progress: Progress,
+) -> list[Outcome]:  # fmt: skip
+    n = len(array)
+    outcomes = []
+    for records in blocks.members:
+        inside = array if records.size == n else array[records]
+        share = None if call.time_limit is None else call.time_limit * records.size / n
+        outcomes.append(run(
+            info, inside, k, progress=progress, seed=call.seed, max_size=max_size, time_limit=share,
+            column_weights=weights, **call.options,
+        ))  # fmt: skip
+    return outcomes
+
+
+def _joined(outcomes: Sequence[Outcome], blocks: Blocks, n: int) -> tuple[Integers, Integers | None]:
+    """Return labels of all records, and representatives as rows of the whole table if every block has some."""
+    labels = np.empty(n, np.int64)
+    selected: list[Integers] = []
     start = 0
-    for block in prepared.blocks:
-        found = keep_together(records[block], canonical_labels(grouping.labels[block]), points[block], grouping.k)
-        labels[block] = found + start
-        start += int(found.max()) + 1
-    return Grouping(labels, grouping.k, max_size=max_size)
+    for outcome, records in zip(outcomes, blocks.members, strict=True):
+        labels[records] = outcome.labels + start
+        start += int(outcome.labels.max()) + 1
+        if outcome.representatives is not None:
+            selected.append(records[outcome.representatives])
+    return labels, np.concatenate(selected) if len(selected) == len(outcomes) else None
+
+
+def _joint_objective(objectives: Sequence[Objective | None]) -> Objective | None:
+    """Return the sum over blocks: groups do not cross blocks, so values and bounds add up."""
+    known = [objective for objective in objectives if objective is not None]
+    if len(known) < len(objectives) or len({(objective.name, objective.scope) for objective in known}) > 1:
+        return None
+    if len(known) == 1:
+        return known[0]
+    bounds = [objective.bound for objective in known]
+    total = None if None in bounds else float(sum(bound for bound in bounds if bound is not None))
+    return Objective(known[0].name, float(sum(objective.value for objective in known)), total, known[0].scope)
+
+
+def _joint_diagnostics(outcomes: Sequence[Outcome]) -> Mapping[str, Diagnostic]:
+    """Return the diagnostics of one block, or those of every block while that is readable."""
+    if len(outcomes) == 1:
+        return dict(outcomes[0].diagnostics)
+    several: list[Diagnostic] = [dict(outcome.diagnostics) for outcome in outcomes]
+    return {"blocks": several} if any(several) and len(several) <= 20 else {}
+
+
+def _runs(outcomes: Sequence[Outcome], info: MethodInfo) -> tuple[MethodRun, ...]:
+    """Return the methods that ran, equal ones once with the number of their blocks."""
+    runs: dict[str, MethodRun] = {}
+    for outcome in outcomes:
+        key = repr((outcome.method, sorted(outcome.options.items(), key=repr)))
+        if key in runs:
+            runs[key] = replace(runs[key], blocks=runs[key].blocks + 1)
+            continue
+        ran = info if outcome.method == info.name else get_method(outcome.method)
+        runs[key] = MethodRun(
+            ran.name, ran.identity, dict(outcome.options), outcome.reason, ran.frequencies, ran.built_in
+        )  # fmt: skip
+    return tuple(runs.values())

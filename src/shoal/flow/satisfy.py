@@ -1,190 +1,187 @@
-"""Limits beyond k in the flow of a protection: read them, refuse what cannot be reached, keep them, recount them."""
+"""Requirements beyond k: read them, raise for what cannot be achieved, change the groups until all are satisfied.
+
+The order matters. First records with identical quasi-identifiers come together, if global recoding is requested; then
+the requirements on confidential attributes are satisfied, moving such records as one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from shoal.api.checks import require
-from shoal.core.grouping import Grouping
-from shoal.core.progress import Progress
+from shoal.core.grouping import canonical_labels
+from shoal.core.progress import SILENT, Progress
+from shoal.core.row_classes import equal_rows
 from shoal.errors import ParameterError, SchemaError
-from shoal.privacy.assessment import NAMES, Assessment, assess_column
+from shoal.flow.group import Blocks, Grouped, StepRecord
+from shoal.flow.prepare import Integers, MethodData, Prepared
+from shoal.privacy.assessment import NAMES, assess_column
 from shoal.privacy.confidential import Values, read_values
 from shoal.privacy.counts import count_values
-from shoal.privacy.equivalence_classes import Holes, match_records
+from shoal.privacy.equivalence_classes import MissingSemantics
+from shoal.recoding.equal_records import keep_together
 from shoal.schema.columns import Column, Kind, Role, Schema
 from shoal.schema.requirements import Requirements
 from shoal.tables import Table
 
-if TYPE_CHECKING:
-    from shoal.flow.prepare import Prepared
 
-
-@dataclass(frozen=True)
-class Limits:
-    """What every group must keep, and the confidential columns it is about.
+@dataclass(frozen=True, eq=False)
+class ConfidentialValues:
+    """The confidential attributes of a table as codes, for requirements beyond k.
 
     Parameters
     ----------
-    requirements
-        The limits.
     columns
-        The confidential columns, as they are compared.
+        The confidential attributes, with the kinds by which they are compared.
     values
-        Their values in the table that is protected.
+        Their values.
     """
 
-    requirements: Requirements
     columns: tuple[Column, ...]
     values: tuple[Values, ...]
 
-    def group_size(self, k: int) -> int:
-        """Return how many records a group needs: k, or more where no smaller group can keep the limits."""
+    @property
+    def codes(self) -> Integers:
+        """One column of codes per confidential attribute."""
+        return np.column_stack([column.codes for column in self.values])
+
+    def group_size(self, requirements: Requirements) -> int:
+        """Return how many records a group needs: k, or more where no smaller group satisfies the requirements."""
         from shoal.privacy.requirement_table import smallest_size
 
-        return max(k, smallest_size(self.requirements, self.values, self.values[0].codes.size))
+        needed = smallest_size(requirements, self.values, self.values[0].codes.size)
+        if requirements.max_size is not None and requirements.max_size < needed:
+            requested = ", ".join(f"{name}={value}" for name, value in requirements.requested().items())
+            raise ParameterError(
+                f"max_size={requirements.max_size} is below {needed}, the smallest group that satisfies {requested}; "
+                "choose a larger max_size or a weaker requirement"
+            )
+        return max(requirements.k, needed)
 
-    def check_reachable(self, blocks: Sequence[NDArray[np.int64]]) -> None:
-        """Refuse limits that even one group per block would break, and name the best value that can be reached."""
+    def check_achievable(self, requirements: Requirements, blocks: Blocks) -> None:
+        """Raise for requirements that even one group per block would violate, naming the best achievable value."""
         labels = np.empty(self.values[0].codes.size, np.int64)
-        for number, records in enumerate(blocks):
+        for number, records in enumerate(blocks.members):
             labels[records] = number
         for column in self.values:
-            found = assess_column(
-                count_values(labels, column.codes, n_values=column.n_values),
-                column.distance,
-                l=self.requirements.recursive_l,
-            )
+            counts = count_values(labels, column.codes, n_values=column.n_values)
+            found = assess_column(counts, column.distance, l=requirements.recursive_l)
             figures = {name: getattr(found, name) for name in NAMES}
-            for name, (asked, best, enough) in self.requirements.reached_by(figures).items():
+            for name, (requested, best, enough) in requirements.achieved_by(figures).items():
                 if not enough:
-                    whole = len(blocks) == 1
-                    where = "all records in one group" if whole else "one group per stratum or hole pattern"
+                    groups = "all records in one group" if len(blocks) == 1 else "one group per stratum or pattern"
                     raise ParameterError(
-                        f'{name}={asked:g} cannot be reached for column "{column.name}" with its {found.values} '
-                        f"values: even {where} has {name}={best:.4g}; ask for that or less protection"
+                        f'{name}={requested:g} is not achievable for column "{column.name}", which has {found.values} '
+                        f"different values: with {groups}, {name}={best:.4g}; request that or less"
                     )
 
-    def kept(
-        self, prepared: Prepared, grouping: Grouping, k: int, max_size: int | None, facts: dict[str, Any],
-        progress: Progress,
-    ) -> Grouping:  # fmt: skip
-        """Return groups near the given ones that keep the limits, block by block."""
-        from shoal.privacy.enforcement import keep_limits
-        from shoal.privacy.requirement_table import build_table
 
-        table = build_table(self.requirements, self.values)
-        codes = np.column_stack([column.codes for column in self.values])
-        points = prepared.points()
-        labels = grouping.labels.copy()
-        told: dict[str, int] = {}
-        start = 0
-        for records in prepared.blocks:
-            block: dict[str, int] = {}
-            found = keep_limits(
-                points[records], labels[records], k, codes[records], table, progress=progress, facts=block
-            )
-            labels[records] = found + start
-            start += int(found.max()) + 1
-            told = {name: told.get(name, 0) + count for name, count in block.items()}
-        facts["limits"] = told
-        kept = Grouping(labels, k, max_size=max_size)
-        if not np.array_equal(kept.labels, grouping.labels):
-            prepared.standing = None
-        return kept
-
-    def recount(self, released: Table, schema: Schema) -> Assessment:
-        """Assess the finished table from scratch and refuse it if it breaks a limit."""
-        matching = match_records(released, schema.protected, Holes.OWN_VALUE)
-        columns = {}
-        for column in self.columns:
-            values = read_values(_typed(released, column), column, Holes.OWN_VALUE)
-            columns[column.name] = assess_column(
-                matching.counts(values.codes, values.n_values), values.distance, l=self.requirements.recursive_l
-            )
-        sizes = matching.sizes()
-        found = Assessment(
-            records=released.n_rows, sizes=sizes, members=sizes, quasi=tuple(schema.protected),
-            confidential=tuple(columns), reading="each", missing=str(Holes.OWN_VALUE), columns=columns,
-        )  # fmt: skip
-        require(found, self.requirements)
-        return found
-
-    def for_manifest(self, found: Assessment) -> dict[str, Any]:
-        """Return what was asked for and reached, for the manifest."""
-        return {
-            "confidential": {column.name: column.distance.name for column in self.values},
-            **({"l_kind": str(self.requirements.l_kind)} if self.requirements.l is not None else {}),
-            **({"l": self.requirements.l} if self.requirements.c is not None else {}),
-            **{
-                name: {"asked": asked, "reached": reached}
-                for name, (asked, reached, _) in found.reached(self.requirements).items()
-            },
-        }
-
-
-def read_limits(
-    table: Table, schema: Schema, requirements: Requirements, explicit: Container[str] = ()
-) -> Limits | None:
-    """Return the limits of a protection, or None where only k is asked for.
-
-    Parameters
-    ----------
-    table, schema
-        What is protected.
-    requirements
-        The limits.
-    explicit
-        Columns whose kind the user stated; text in the others is compared by value where all of it is numbers.
-    """
-    if not requirements:
+def read_confidential(table: Table, schema: Schema, requirements: Requirements) -> ConfidentialValues | None:
+    """Return the confidential attributes that requirements beyond k are about; None where only k is requested."""
+    if not requirements.beyond_k:
         return None
     if requirements.delta is not None:
         raise ParameterError(
-            "delta can be verified but not asked for: two groups that keep it may break it together; ask for beta"
+            "delta can be verified but not requested: two groups that satisfy it may violate it together; request beta"
         )
     names = schema.named(Role.CONFIDENTIAL)
     if not names:
         raise SchemaError(
-            f"{next(iter(requirements.asked()))} limits what is learned about confidential columns, but none is named; "
-            "name them with confidential="
+            f"{next(iter(requirements.requested()))} is about confidential attributes, but none is named; name them "
+            "with confidential= (command line: --confidential)"
         )
-    columns = tuple(_column(table, schema[name], stated=name in explicit) for name in names)
-    values = tuple(read_values(_typed(table, column), column, Holes.OWN_VALUE) for column in columns)
-    return Limits(requirements, columns, values)
+    return ConfidentialValues(*confidential_values(table, [schema[name] for name in names]))
 
 
-def _column(table: Table, column: Column, *, stated: bool) -> Column:
-    """Return the column with the kind by which it is compared: text that is all numbers is numeric unless stated."""
-    if stated or column.kind != Kind.NOMINAL or table.value_labels(column.name):
-        return column
-    series = table.column(column.name).to_polars()
-    if series.dtype != pl.String or table.source is None:
-        return column
-    return replace(column, kind=Kind.NUMERIC, recode=None) if _numbers(table, series) is not None else column
+def confidential_values(table: Table, columns: list[Column]) -> tuple[tuple[Column, ...], tuple[Values, ...]]:
+    """Return confidential attributes and their values; text that a file holds is parsed as its kind says."""
+    typed = table.with_types(column.name for column in columns if column.kind != Kind.NOMINAL)
+    for column in columns:
+        if column.kind == Kind.NUMERIC and typed.column(column.name).to_polars().dtype == pl.String:
+            raise SchemaError(f'column "{column.name}" is to be numeric but holds text; correct it or call it nominal')
+    return tuple(columns), tuple(read_values(typed, column, MissingSemantics.DISTINCT) for column in columns)
 
 
-def _typed(table: Table, column: Column) -> Table:
-    """Return the table with a numeric column as numbers, where a text file kept it as it was written."""
-    series = table.column(column.name).to_polars()
-    if column.kind != Kind.NUMERIC or series.dtype != pl.String:
-        return table
-    numbers = _numbers(table, series)
-    if numbers is None:
-        raise SchemaError(f'column "{column.name}" is to be numeric but holds text; correct it or call it nominal')
-    return Table.from_native(pl.DataFrame({column.name: numbers}))
+def satisfy_requirements(
+    prepared: Prepared,
+    grouped: Grouped,
+    confidential: ConfidentialValues | None = None,
+    *,
+    data: MethodData | None = None,
+    progress: Progress = SILENT,
+) -> Grouped:
+    """Return groups that satisfy every requirement.
+
+    Parameters
+    ----------
+    prepared
+        The table.
+    grouped
+        Its groups.
+    confidential
+        The confidential attributes; read from the table if not given.
+    data
+        The arrays of the table, to share them between calls.
+    progress
+        Progress callback.
+
+    Returns
+    -------
+    grouped
+        The groups, with a record of each step that changed them.
+    """
+    requirements = grouped.requirements
+    confidential = confidential or read_confidential(prepared.table, prepared.schema, requirements)
+    data = data or MethodData(prepared, grouped.blocks.suppressed)
+    if requirements.global_recoding:
+        progress.stage("keeping identical records together")
+        grouped = _identical_records_together(prepared, grouped, data)
+    if confidential is not None:
+        grouped = _confidential_satisfied(grouped, confidential, data, progress)
+    return grouped
 
 
-def _numbers(table: Table, series: pl.Series) -> pl.Series | None:
-    """Return text as numbers, or None if some of it is none."""
-    texts = series.str.strip_chars()
-    if table.dialect is not None and table.dialect.decimal == ",":
-        texts = texts.str.replace(",", ".", literal=True)
-    numbers = texts.cast(pl.Float64, strict=False)
-    return numbers if numbers.null_count() == series.null_count() and len(numbers) else None
+def _identical_records_together(prepared: Prepared, grouped: Grouped, data: MethodData) -> Grouped:
+    """Return groups in which identical records of a block share a group."""
+    names = [entry.column.name for entry in prepared.encoding.quasi]
+    records = equal_rows([prepared.values(name, grouped.blocks.suppressed) for name in names])
+    points = data.points().astype(np.float64, copy=False)
+    before = grouped.grouping.labels
+    labels = grouped.blocks.mapped(
+        grouped.grouping.n,
+        lambda block: canonical_labels(
+            keep_together(records[block], canonical_labels(before[block]), points[block], grouped.grouping.k)
+        ),
+    )
+    changed = int((canonical_labels(labels) != before).any())
+    return grouped.regrouped(labels, StepRecord("identical records together", {"changed": changed}))
+
+
+def _confidential_satisfied(
+    grouped: Grouped, confidential: ConfidentialValues, data: MethodData, progress: Progress
+) -> Grouped:
+    """Return groups near the given ones that satisfy the requirements on confidential attributes, block by block."""
+    from shoal.privacy.enforcement import merge_groups
+    from shoal.privacy.enforcement import satisfy_requirements as exchange_and_merge
+    from shoal.privacy.requirement_table import build_requirement_table
+
+    requirements = grouped.requirements
+    table = build_requirement_table(requirements, confidential.values)
+    codes, points = confidential.codes, data.points().astype(np.float64, copy=False)
+    counts: dict[str, int] = {}
+    before = grouped.grouping.labels
+
+    def satisfied(block: Integers) -> Integers:
+        inside, groups, values = points[block], canonical_labels(before[block]), codes[block]
+        if requirements.global_recoding:  # identical records move as one: whole groups are merged
+            found = merge_groups(inside, groups, values, table, progress=progress)
+        else:
+            found = exchange_and_merge(inside, groups, requirements.k, values, table, progress=progress)
+        for name, count in found.counts().items():
+            counts[name] = counts.get(name, 0) + count
+        return canonical_labels(found.labels)
+
+    labels = grouped.blocks.mapped(grouped.grouping.n, satisfied)
+    return grouped.regrouped(labels, StepRecord("requirements", counts))

@@ -1,102 +1,127 @@
-"""The default: the best method for the data, k and the time a user is ready to wait.
+"""auto: the method for the data, k and the time at hand.
 
-One column has an optimum that is found at once. A small table goes to ONA*, whose loops compile quickly, or with the
-best effort to ``set-partition``. Everything else follows a plan (see ``planning``): ``effort`` chooses a rung of a
-ladder by a fixed model of the costs, so that the same table gets the same groups everywhere; ``budget`` measures the
-machine first and takes the best rung that fits, or ``set-partition`` if there is time to spare.
+One column is grouped by ``optimal-1d``. A small table is grouped by ONA*, whose loops compile quickly, or with the best
+effort by ``set-partition``. All other tables follow a preset (see ``effort``), which a fixed model of the run times
+selects, so that the same table gets the same groups everywhere. With a time limit the speed of the machine is measured
+first, and the best preset that fits is selected, or ``set-partition`` if enough time is left. Tables of categories only
+are grouped by ``nominal``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.deadline import Deadline
+from shoal.core.memory import check_memory
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import ParameterError, suggestion
-from shoal.methods.effort import Effort, Plan, calibrate, check_memory, plan, seconds_of
-from shoal.methods.optimal.set_partition import SMALL
-from shoal.methods.partition.schedule import Schedule
-from shoal.methods.registry import Method, get_method, method
+from shoal.methods.calibration import calibrate
+from shoal.methods.contract import Outcome
+from shoal.methods.effort import Effort, MethodChoice, choose_preset
+from shoal.methods.registry import get_method, method
+from shoal.methods.running import run
 
-READY_AT_ONCE = 1_000  # records; above, mona-plus loses less
-LEAST = 5.0  # seconds below which a search is not begun
-SPARE = 3.0  # a budget this many times as long as the best plan is worth a search
+SMALL_TABLE_RECORDS = 1_000  # records up to which ona-star is used; above, mona-plus loses less
+SEARCHED_TABLE_RECORDS = 6_000  # records up to which the best effort searches by set-partition
+LEAST_SECONDS = 5.0  # with less time left, no search is started
+SPARE_FACTOR = 3.0  # a time limit this many times as long as the best preset allows a search
+NOMINAL_ROUNDS: dict[Effort, dict[str, Any]] = {"fast": {"rounds": 1}, "balanced": {}, "best": {"rounds": 8}}
+
+_TITLE = "Selects a method for the size of the table and the time at hand"
+_GUARANTEE = "that of the selected method, which the result names"
+_WHEN = "always, unless a certain method is wanted"
 
 
 @method(
     "auto",
-    title="The best choice for the size of the table and the time there is",
-    cost="as the method it chooses",
-    guarantee="as the method it chooses, which the result names",
-    reference="-",
-    when="always, unless a certain method is wanted",
+    title=_TITLE,
+    complexity="that of the selected method",
+    guarantee=_GUARANTEE,
+    when=_WHEN,
     float32=True,
+    version=1,
 )
 def auto(
     points: NDArray[np.float64],
     k: int,
     *,
     effort: Effort = "balanced",
-    budget: float | str | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
     progress: Progress = SILENT,
-    facts: dict[str, Any] | None = None,
-) -> NDArray[np.int64]:
+) -> Outcome:
     """Group records by the method that suits them best.
 
     Parameters
     ----------
-    points
-        n x d, standardised.
-    k
-        The smallest group allowed.
     effort
-        ``fast``, ``balanced`` or ``best``.
-    budget
-        Seconds to spend, or a text such as ``60s`` or ``5m``; overrides the effort. The groups then depend on the
-        speed of the machine.
-    progress
-        Hears how far the work is.
-    facts
-        Receives the name of the method ``chosen``, ``why``, and what that method has to tell.
-
-    Returns
-    -------
-    labels
-        The group of each record.
+        Preset of the search effort.
+    time_limit
+        Seconds to spend; overrides the effort. The groups then depend on the speed of the machine.
 
     Examples
     --------
     >>> import numpy as np
-    >>> found = {}
-    >>> auto(np.array([[0.0, 0.0], [9.0, 9.0], [1.0, 1.0], [8.0, 8.0]]), 2, facts=found)
-    array([0, 1, 0, 1])
-    >>> found["chosen"]
-    'ona-star'
+    >>> outcome = auto(np.array([[0.0, 0.0], [9.0, 9.0], [1.0, 1.0], [8.0, 8.0]]), 2)
+    >>> outcome.labels, outcome.method
+    (array([0, 1, 0, 1]), 'ona-star')
     """
     n, d = points.shape
     check_memory(n, d, k, bytes_per_number=points.itemsize, present=True)
-    chosen = choose(n, d, k, effort=effort)
-    if budget is not None and d > 1:
-        progress.stage("measuring the speed of this machine")
-        watch = Schedule(seconds_of(budget))
-        calibration = calibrate(points, k)
-        chosen = plan(n, d, k, budget=max(watch.left, watch.seconds / 2), calibration=calibration)
-        if n >= 2 * k and watch.left >= max(LEAST, SPARE * chosen.seconds):
-            why = f"{watch.left:.0f} s are left, far more than {chosen.method} needs: search for better groups"
-            chosen = Plan("set-partition", {"seconds": watch.left}, watch.left, why)
-    if facts is not None:
-        facts["chosen"] = chosen.method
-        facts["why"] = chosen.why
-    wanted = get_method(chosen.method)
-    storage = {"storage": str(points.dtype)} if wanted.float32 else {}
-    return wanted.run(points, k, progress=progress, facts=facts, **chosen.options, **storage)
+    choice = choose(n, d, k, effort=effort)
+    if time_limit is not None and d > 1:
+        choice = _choice_within(points, k, Deadline(time_limit), progress)
+    selected = get_method(choice.method)
+    options: dict[str, Any] = dict(choice.options)
+    if selected.float32:
+        options["storage"] = str(points.dtype)
+    outcome = run(selected, points, k, progress=progress, seed=seed, time_limit=choice.time_limit, **options)
+    return replace(outcome, reason=choice.reason)
 
 
-def choose(n: int, d: int, k: int, *, effort: Effort = "balanced") -> Plan:
-    """Return the plan for n records of d attributes; the same on every machine.
+@method(
+    "auto",
+    title=_TITLE,
+    complexity="that of the selected method",
+    guarantee=_GUARANTEE,
+    when=_WHEN,
+    version=1,
+)
+def auto_of_categories(
+    codes: NDArray[np.int32],
+    k: int,
+    *,
+    effort: Effort = "balanced",
+    time_limit: float | None = None,
+    column_weights: NDArray[np.float64] | None = None,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> Outcome:
+    """Group records of categories by ``nominal``.
+
+    Parameters
+    ----------
+    effort
+        Preset of the search effort.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> auto_of_categories(np.array([[0, 0], [1, 1], [0, 0], [1, 1]], np.int32), 2).method
+    'nominal'
+    """
+    outcome = run(
+        "nominal", codes, k, progress=progress, seed=seed, time_limit=time_limit, column_weights=column_weights,
+        **NOMINAL_ROUNDS[effort],
+    )  # fmt: skip
+    return replace(outcome, reason="all quasi-identifiers are nominal")
+
+
+def choose(n: int, d: int, k: int, *, effort: Effort = "balanced") -> MethodChoice:
+    """Return the method for n records of d attributes; the same on every machine.
 
     Examples
     --------
@@ -106,26 +131,24 @@ def choose(n: int, d: int, k: int, *, effort: Effort = "balanced") -> Plan:
     'set-partition'
     """
     if d == 1:
-        return Plan("optimal-1d", {}, 0.0, "one column: the optimum is known")
-    planned = plan(n, d, k, effort=effort)
-    if effort == "best" and n <= SMALL:
-        return Plan("set-partition", {}, 0.0, f"{n:,} records: few enough to come close to the optimum, with a proof")
-    if n <= READY_AT_ONCE:
-        return Plan("ona-star", {}, 0.0, f"{n:,} records: few enough for ona-star, which is ready at once")
-    return planned
+        return MethodChoice("optimal-1d", {}, 0.0, "one column: optimal-1d finds the optimum")
+    choice = choose_preset(n, d, k, effort=effort)
+    if effort == "best" and n <= SEARCHED_TABLE_RECORDS:
+        reason = f"{n:,} records: few enough to come close to the optimum, with a proof"
+        return MethodChoice("set-partition", {}, 0.0, reason)
+    if n <= SMALL_TABLE_RECORDS:
+        return MethodChoice("ona-star", {}, 0.0, f"{n:,} records: few enough for ona-star")
+    return choice
 
 
-def nominal_method(options: Mapping[str, Any]) -> tuple[Method, dict[str, Any]]:
-    """Return the method for tables of nothing but categories, with the options of auto in its own words.
-
-    Examples
-    --------
-    >>> nominal_method({"effort": "fast"})[1]
-    {'rounds': 1}
-    """
-    efforts = {"fast": {"rounds": 1}, "balanced": {}, "best": {"rounds": 8}}
-    effort = str(options.get("effort") or "balanced")
-    if effort not in efforts:
-        raise ParameterError(f'effort="{effort}" is not known; {suggestion(effort, efforts)}')
-    budget = options.get("budget")
-    return get_method("nominal"), efforts[effort] | ({} if budget is None else {"time_limit": seconds_of(budget)})
+def _choice_within(points: NDArray[np.float64], k: int, deadline: Deadline, progress: Progress) -> MethodChoice:
+    """Return the best method that fits into the time, after measuring the speed of the machine."""
+    n, d = points.shape
+    progress.stage("measuring the speed of this machine")
+    calibration = calibrate(points, k)
+    left = deadline.seconds - deadline.elapsed()
+    choice = choose_preset(n, d, k, time_limit=max(left, deadline.seconds / 2), calibration=calibration)
+    if n >= 2 * k and left >= max(LEAST_SECONDS, SPARE_FACTOR * choice.seconds):
+        reason = f"{left:.0f} s are left, far more than {choice.method} needs: search for better groups"
+        return MethodChoice("set-partition", {}, left, reason, time_limit=left)
+    return choice

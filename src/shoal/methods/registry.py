@@ -1,152 +1,112 @@
-"""The registry: every grouping method with its facts.
+"""The registry: every grouping method with its description.
 
-A method is a plain function ``f(points, k, *, ..., progress=SILENT) -> labels``. ``@method("name", ...)`` adds it here
-with what a user has to know; the command line, the docs and ``compare`` read only this, so that a new method is one new
-file in a folder of ``shoal.methods``.
+``@method("name", ...)`` registers a plain function (see ``contract``). The command line, the documentation and
+``compare`` read only the registry, so a new built-in method is one new file, named after the method. Other packages
+register theirs with the same decorator, or through the entry-point group ``shoal.methods``; a callable is accepted
+wherever a name is.
 """
 
 from __future__ import annotations
 
 import inspect
-import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
 from importlib import import_module
-from typing import Any, Literal, TypeVar, get_type_hints
+from importlib.metadata import entry_points
+from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.core.progress import SILENT, Progress
-from shoal.errors import DataError, ParameterError, suggestion
+from shoal.core.text import function_name
+from shoal.errors import ParameterError, suggestion
+from shoal.methods.catalogue import MODULES
+from shoal.methods.contract import INJECTED, DataKind, Labels, Outcome
+from shoal.methods.options import Option, read_option
+from shoal.methods.parameters import completed_docstring
 
-F = TypeVar("F", bound=Callable[..., NDArray[np.int64]])
-DataKind = Literal["points", "values", "codes"]
+F = TypeVar("F", bound=Callable[..., Labels | Outcome])
 Storage = Literal["float64", "float32"]
+ENTRY_POINTS = "shoal.methods"
 
-_methods: dict[str, Method] = {}
-_NOT_OPTIONS = {"progress", "facts"}
-
-
-@dataclass(frozen=True)
-class Option:
-    """A keyword of a method: its name, type and default."""
-
-    name: str
-    type: Any
-    default: Any
-
-    def parse(self, text: str) -> Any:
-        """Turn the text of a command line into a value of the option's type.
-
-        Examples
-        --------
-        >>> Option("gamma", float, 1.0).parse("1.1")
-        1.1
-        """
-        if text.casefold() in {"none", ""}:
-            return None
-        for convert in self._converters():
-            try:
-                return convert(text)
-            except ValueError:
-                continue
-        raise ParameterError(f'option {self.name}="{text}" is not of type {self.type_name}')
-
-    def _converters(self) -> list[Callable[[str], Any]]:
-        name = self.type_name
-        known: list[tuple[str, Callable[[str], Any]]] = [("bool", _to_bool), ("int", int), ("float", float)]
-        found = [convert for kind, convert in known if kind in name]
-        return found if found and "str" not in name and "Literal" not in name else [*found, str]
-
-    @property
-    def type_name(self) -> str:
-        """The type as a reader would write it."""
-        return self.type.__name__ if isinstance(self.type, type) else str(self.type).replace("typing.", "")
+_methods: dict[str, dict[DataKind, MethodInfo]] = {}
 
 
 @dataclass(frozen=True)
-class Method:
-    """A grouping method and its facts.
+class MethodInfo:
+    """A grouping method and what users have to know about it.
 
     Parameters
     ----------
     name
         The name users type.
     function
-        ``f(points, k, **options) -> labels``.
-    title
-        One line: what it does.
+        ``f(points, k, **options)``, which returns labels or an :class:`~shoal.methods.contract.Outcome`.
     data
         What it reads: ``points`` (float64, n x d), ``values`` (one column of numbers) or ``codes`` (int32, n x m).
-    cost
+    title
+        One line: what it does.
+    complexity
         Time as a formula in n, d and k.
     guarantee
-        What is promised about sizes or loss.
+        What is guaranteed about group sizes or loss.
     reference
         Paper and section.
     when
         When to use it.
+    options
+        Its options by name.
+    injected
+        The common inputs that the function declares.
     max_size
-        The largest group for a given k, if there is a promise.
-    float32
-        Whether it reads tables of float32 as they are (and computes in float64); it then has an option ``storage``.
+        The largest group for a given k, if the method guarantees one.
     represents
-        Whether the method chooses representatives too: its labels are then the numbers of the records that stand for
-        the groups.
+        Whether the method selects a representative record of each group.
+    frequencies
+        Whether a record that keeps frequency tables represents each group of categories unless something else is
+        stated; always so if the method selects representatives.
+    proves
+        The objective for which it proves a lower bound, if any.
+    float32
+        Whether it reads matrices of float32 as they are (and computes in float64); it then has an option ``storage``.
+    version
+        The version of the algorithm if the method is supported: its results for a given version never change. None
+        for research methods, whose results may change with any release.
+    built_in
+        Whether the method is part of Shoal.
     """
 
     name: str
-    function: Callable[..., NDArray[np.int64]]
-    title: str
+    function: Callable[..., Labels | Outcome]
     data: DataKind
-    cost: str
+    title: str
+    complexity: str
     guarantee: str
     reference: str
     when: str
-    max_size: Callable[[int], int] | None
-    float32: bool = False
+    options: Mapping[str, Option]
+    injected: frozenset[str]
+    max_size: Callable[[int], int] | None = None
     represents: bool = False
+    frequencies: bool = False
+    proves: str | None = None
+    float32: bool = False
+    version: int | None = None
+    built_in: bool = True
 
-    @cached_property
-    def options(self) -> dict[str, Option]:
-        """The keywords of the function, except those that every method has."""
-        hints = get_type_hints(self.function)
-        found = {
-            parameter.name: Option(parameter.name, hints.get(parameter.name, Any), parameter.default)
-            for parameter in inspect.signature(self.function).parameters.values()
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.name not in _NOT_OPTIONS
-        }
-        return found | ({"storage": Option("storage", Storage, "float64")} if self.float32 else {})
+    @property
+    def supported(self) -> bool:
+        """Whether the results of the method are frozen for a major version of Shoal."""
+        return self.version is not None
+
+    @property
+    def identity(self) -> str:
+        """The name with the version of the algorithm, ``mdav@1``, or the name alone for research methods."""
+        return self.name if self.version is None else f"{self.name}@{self.version}"
 
     @property
     def seeded(self) -> bool:
-        """Whether the method draws random numbers."""
-        return "seed" in self.options
-
-    def run(
-        self,
-        points: NDArray[Any],
-        k: int,
-        *,
-        progress: Progress = SILENT,
-        facts: dict[str, Any] | None = None,
-        **options: Any,
-    ) -> NDArray[np.int64]:
-        """Check the input, run the method, and return its labels.
-
-        ``facts`` is filled with what the method has to tell beyond labels (a parameter it chose, a bound). The option
-        ``storage`` of methods for large tables says how the points are kept: ``float64``, or ``float32``, which halves
-        them.
-        """
-        for name in options:
-            if name not in self.options:
-                raise ParameterError(f'method "{self.name}" has no option "{name}"; {suggestion(name, self.options)}')
-        if "facts" in inspect.signature(self.function).parameters:
-            options["facts"] = facts
-        dtype = self.dtype(options.pop("storage", "float64"))
-        return self.function(self.prepare(points, k, dtype), k, progress=progress, **options)
+        """Whether the method uses random numbers."""
+        return "seed" in self.injected
 
     def dtype(self, storage: str = "float64") -> type[np.generic]:
         """Return the type of number that the method reads.
@@ -156,75 +116,155 @@ class Method:
         >>> get_method("mona-plus").dtype("float32")
         <class 'numpy.float32'>
         """
-        if storage not in {"float64", "float32"}:
-            raise ParameterError(f'storage="{storage}" is not possible; choose float64 or float32')
         if self.data == "codes":
             return np.int32
         return np.float32 if storage == "float32" else np.float64
 
-    def prepare(self, points: NDArray[Any], k: int, dtype: type[np.generic] | None = None) -> NDArray[Any]:
-        """Return the points as the method wants them, or say what is wrong with them."""
-        prepared = np.ascontiguousarray(points, dtype=dtype or self.dtype())
-        if self.data == "values" and prepared.ndim == 2 and prepared.shape[1] == 1:
-            prepared = prepared[:, 0].copy()
-        wanted = 1 if self.data == "values" else 2
-        if prepared.ndim != wanted:
-            raise DataError(f'method "{self.name}" needs a {wanted}-d array, not {prepared.ndim}-d')
-        check_k(k, prepared.shape[0])
-        if self.data != "codes" and not np.isfinite(prepared).all():
-            bad = int((~np.isfinite(prepared)).sum())
-            raise DataError(
-                f"{bad} of {prepared.size} coordinates are missing or infinite; methods need finite numbers"
-            )
-        return prepared
-
-
-def check_k(k: int, n: int) -> None:
-    """Refuse a k that protects nobody or that the table cannot reach.
-
-    Examples
-    --------
-    >>> check_k(5, 3)
-    Traceback (most recent call last):
-        ...
-    shoal.errors.ParameterError: k=5 needs at least 5 records, the table has 3
-    """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        raise ParameterError(f"k must be a whole number of at least 2, not {k!r}")
-    if k < 2:
-        raise ParameterError(f"k={k} protects nobody; choose k of at least 2")
-    if k > n:
-        raise ParameterError(f"k={k} needs at least {k} records, the table has {n}")
+    def check_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options with checked values; an unknown name or a wrong value raises ParameterError."""
+        checked = {}
+        for name, value in options.items():
+            if name in INJECTED:
+                raise ParameterError(
+                    f'"{name}" is not an option of a method; give it as {name}= (command line: '
+                    f"--{name.replace('_', '-')})"
+                )
+            if name not in self.options:
+                raise ParameterError(f'method "{self.name}" has no option "{name}"; {suggestion(name, self.options)}')
+            checked[name] = self.options[name].check(value)
+        return checked
 
 
 def method(
     name: str,
     *,
     title: str,
-    cost: str,
-    guarantee: str,
-    reference: str,
-    when: str,
-    data: DataKind = "points",
+    complexity: str = "not stated",
+    guarantee: str = "groups of at least k records",
+    reference: str = "-",
+    when: str = "not stated",
     max_size: Callable[[int], int] | None = None,
-    float32: bool = False,
     represents: bool = False,
+    frequencies: bool = False,
+    proves: str | None = None,
+    float32: bool = False,
+    version: int | None = None,
 ) -> Callable[[F], F]:
-    """Put a function into the registry under a name, with its facts."""
+    """Register a function as a grouping method.
+
+    The first parameter of the function must be called ``points``, ``values`` or ``codes``, the second ``k``; its
+    keyword-only parameters are the options of the method, read from their type hints. Registering a function of the
+    same module and name again replaces it; a name that another function has raises ParameterError.
+
+    Parameters
+    ----------
+    name
+        The name users type.
+    title
+        One line: what it does.
+    complexity
+        Time as a formula in n, d and k.
+    guarantee
+        What is guaranteed about group sizes or loss.
+    reference
+        Paper and section.
+    when
+        When to use it.
+    max_size
+        The largest group for a given k, if the method guarantees one.
+    represents
+        Whether it returns representatives.
+    frequencies
+        Whether groups of categories are represented by records that keep frequency tables, unless stated otherwise.
+    proves
+        The objective for which it proves a lower bound.
+    float32
+        Whether it reads matrices of float32.
+    version
+        The version of the algorithm, if its results are frozen.
+
+    Returns
+    -------
+    decorator
+        A decorator that registers the function and returns it unchanged, its docstring completed with the texts of
+        shared parameters.
+
+    Examples
+    --------
+    >>> import numpy as np, shoal
+    >>> @shoal.method("halves", title="The lower and the upper half of the first column")
+    ... def halves(points, k):
+    ...     '''Cut at the median of the first column.'''
+    ...     return (np.argsort(np.argsort(points[:, 0])) >= len(points) // 2).astype(np.int64)
+    >>> shoal.group([[0.0], [9.0], [1.0], [8.0]], k=2, method="halves")
+    array([0, 1, 0, 1])
+    """
 
     def register(function: F) -> F:
-        if name in _methods:
-            raise RuntimeError(f'two methods are called "{name}"')
-        _methods[name] = Method(
-            name, function, title, data, cost, guarantee, reference, when, max_size, float32, represents
-        )
+        info = describe(
+            function, name, title=title, complexity=complexity, guarantee=guarantee, reference=reference, when=when,
+            max_size=max_size, represents=represents, frequencies=represents or frequencies,
+            proves=proves, float32=float32, version=version,
+        )  # fmt: skip
+        present = _methods.get(name, {}).get(info.data)
+        if present is not None and function_name(present.function) != function_name(function):
+            raise ParameterError(
+                f'the name "{name}" belongs to the method {function_name(present.function)}; choose another name for '
+                f"{function_name(function)}"
+            )
+        if MODULES.get(name, info.function.__module__) != info.function.__module__:
+            raise ParameterError(f'the name "{name}" belongs to a built-in method; choose another name')
+        if "Parameters" in (function.__doc__ or "") or info.built_in:
+            function.__doc__ = completed_docstring(function)
+        _methods.setdefault(name, {})[info.data] = info
         return function
 
     return register
 
 
-def get_method(name: str) -> Method:
-    """Return the method of that name.
+def describe(function: Callable[..., Any], name: str, **description: Any) -> MethodInfo:
+    """Return the description of a function as a method: what it reads, its options and inputs, from its signature."""
+    parameters = inspect.signature(function).parameters
+    names = list(parameters)
+    if not names or names[0] not in get_args(DataKind):
+        raise ParameterError(
+            f"the first parameter of {function_name(function)} must be points, values or codes (what it reads)"
+        )
+    if len(names) < 2 or names[1] != "k":
+        raise ParameterError(f"the second parameter of {function_name(function)} must be k")
+    hints = get_type_hints(function, include_extras=True)
+    own = [
+        parameter
+        for parameter in parameters.values()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.name not in INJECTED
+    ]
+    options = {}
+    for parameter in own:
+        if parameter.default is inspect.Parameter.empty:
+            raise ParameterError(f'option "{parameter.name}" of {function_name(function)} needs a default value')
+        try:
+            options[parameter.name] = read_option(parameter.name, hints.get(parameter.name, str), parameter.default)
+        except TypeError as error:
+            raise ParameterError(f"{function_name(function)}: {error}") from None
+    if description.get("float32"):
+        options["storage"] = read_option("storage", Storage, "float64")
+    texts = {"title": name, "complexity": "not stated", "guarantee": "not stated", "reference": "-", "when": "-"}
+    return MethodInfo(
+        name=name, function=function, data=names[0], options=options,  # type: ignore[arg-type]
+        injected=frozenset(names) & frozenset(INJECTED), built_in=function_name(function).startswith("shoal."),
+        **(texts | description),
+    )  # fmt: skip
+
+
+def get_method(name: str | Callable[..., Any], data: DataKind | None = None) -> MethodInfo:
+    """Return the method of that name, or describe a callable as one.
+
+    Parameters
+    ----------
+    name
+        A registered name, or a function ``f(points, k, *, ...)``.
+    data
+        Which variant to take where a name stands for methods on several kinds of data.
 
     Examples
     --------
@@ -235,34 +275,36 @@ def get_method(name: str) -> Method:
         ...
     shoal.errors.ParameterError: there is no method "mdv"; did you mean "mdav"?
     """
+    if not isinstance(name, str):
+        if not callable(name):
+            raise ParameterError(f"a method is a name or a function, not {type(name).__name__}")
+        return describe(name, function_name(name))
+    if name not in _methods and name in MODULES:
+        import_module(MODULES[name])
     if name not in _methods:
-        for module in _method_files():
-            import_module(module)
-            if name in _methods:  # the rest need not be read
-                break
-        else:
-            raise ParameterError(f'there is no method "{name}"; {suggestion(name, sorted(_methods))}')
-    return _methods[name]
+        _load_entry_point(name)
+    if name not in _methods:
+        raise ParameterError(f'there is no method "{name}"; {suggestion(name, sorted({*_methods, *MODULES}))}')
+    variants = _methods[name]
+    return variants.get(data, next(iter(variants.values()))) if data is not None else next(iter(variants.values()))
 
 
-@cache
-def all_methods() -> dict[str, Method]:
-    """Return every method by name, in alphabetical order; reads the files of ``shoal.methods`` once."""
-    for module in _method_files():
+def all_methods() -> dict[str, MethodInfo]:
+    """Return every method by name, in alphabetical order: built-in, registered, and those of installed packages."""
+    for module in dict.fromkeys(MODULES.values()):
         import_module(module)
-    return dict(sorted(_methods.items()))
+    for entry in entry_points(group=ENTRY_POINTS):
+        _load_entry_point(entry.name)
+    return {name: next(iter(variants.values())) for name, variants in sorted(_methods.items())}
 
 
-def _method_files() -> list[str]:
-    """Return the names of the modules that may hold methods."""
-    import shoal.methods
-
-    modules = pkgutil.walk_packages(shoal.methods.__path__, "shoal.methods.")
-    return [module.name for module in modules if ".kernels" not in module.name]
-
-
-def _to_bool(text: str) -> bool:
-    known = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-    if text.casefold() not in known:
-        raise ValueError(text)
-    return known[text.casefold()]
+def _load_entry_point(name: str) -> None:
+    """Import what an installed package offers under a name; a function that is not registered yet becomes a method."""
+    if name in _methods:
+        return
+    for entry in entry_points(group=ENTRY_POINTS, name=name):
+        function = entry.load()
+        if name not in _methods:
+            _methods[name] = {}
+            info = describe(function, name)
+            _methods[name][info.data] = info

@@ -1,1 +1,1 @@
-"""Privacy models: check them on any table, from scratch, as an outsider would."""
+"""Privacy models: measured on any table from its values alone, and enforced on groups."""

@@ -1,54 +1,68 @@
-"""An assessment: every privacy model measured on a table, for each confidential column and over all.
+"""An assessment: every privacy model measured on a table, for each confidential column and over all of them.
 
-Each figure is the value for which the table just satisfies the model: the smallest l, p and k of any class, the largest
-alpha, t, beta, delta and c. See the files of the models for definitions.
+Each figure is the value for which the table just satisfies the model: the smallest l, p and k of any equivalence class,
+the largest alpha, t, beta, delta and c. The files of the models define them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
 
+from shoal.core.text import html_table, text_table
 from shoal.privacy.alpha_k import alpha_of
 from shoal.privacy.beta_likeness import basic_beta, enhanced_beta
+from shoal.privacy.confidential import ConfidentialAs
 from shoal.privacy.counts import Counts, Integers
 from shoal.privacy.delta_disclosure import delta_of
+from shoal.privacy.equivalence_classes import MissingSemantics
 from shoal.privacy.ground_distances import GroundDistance
 from shoal.privacy.l_diversity import distinct_l, entropy_l, recursive_c
 from shoal.privacy.m_t_closeness import m_t_closeness
 from shoal.privacy.p_sensitivity import p_of
 from shoal.privacy.t_closeness import closeness
 from shoal.schema.requirements import Requirements
+from shoal.tables.frames import data_frame
 
 _MEANINGS = {
-    "alpha": "the largest share that one value has in a class",
-    "l": "the fewest different values of a class (distinct l-diversity)",
-    "entropy_l": "the lowest exp(entropy) of a class (entropy l-diversity)",
+    "alpha": "largest share of one value in a class",
+    "l": "smallest number of different values in a class (distinct l-diversity)",
+    "entropy_l": "smallest exp(entropy) of a class (entropy l-diversity)",
     "c": "recursive (c, l)-diversity holds for every larger c",
-    "p": "the fewest different values of a class in any column (p-sensitivity)",
-    "t": "the largest distance of a class to the whole table (t-closeness)",
-    "m_t": "the largest distance of a class to the best set of m records around it",
-    "beta": "the largest gain in frequency of a value (basic beta-likeness)",
+    "p": "smallest number of different values in a class, in any column (p-sensitivity)",
+    "t": "largest distance of a class to the whole table (t-closeness)",
+    "m_t": "largest distance of a class to the best set of m records around it",
+    "beta": "largest gain in frequency of a value (basic beta-likeness)",
     "enhanced_beta": "the same with the bound -ln p (enhanced beta-likeness); inf: no beta",
-    "delta": "the largest |ln(q/p)| of a value that occurs (delta-disclosure)",
+    "delta": "largest |ln(q/p)| of a value that occurs (delta-disclosure)",
 }
+_K_MEANING = "smallest number of records with identical quasi-identifiers"
 _LARGER_IS_SAFER = {"l", "entropy_l", "p", "recursive_l"}
+_LABELS = {
+    "l": "distinct l",
+    "entropy_l": "entropy l",
+    "c": "recursive c (l={l})",
+    "m_t": "t for m={m}",
+    "enhanced_beta": "enhanced beta",
+}
 NAMES = tuple(_MEANINGS)
+"""The figures of a confidential column, by name."""
 
 
 @dataclass(frozen=True)
 class ColumnAssessment:
-    """What the models say about one confidential column.
+    """The figures of one confidential column.
 
     Parameters
     ----------
     values
         The number of different values.
     distance
-        How they are compared for t: ``ordered``, ``equal`` or ``hierarchical``.
+        The distance between values for t: ``ordered``, ``equal`` or ``hierarchical``.
     alpha, l, entropy_l, c, p, t, beta, enhanced_beta, delta
         The figures.
     recursive_l
@@ -80,13 +94,13 @@ def assess_column(
     Parameters
     ----------
     counts
-        Its values in each class.
+        Its values in each equivalence class.
     distance
-        How far apart they are.
+        The distance between values.
     l
-        For recursive (c, l)-diversity; the distinct l of the column if not given.
+        The l of recursive (c, l)-diversity; the distinct l of the column if not given.
     m
-        For (m, t)-closeness; not computed if not given.
+        The m of (m, t)-closeness; not computed if not given.
     """
     distinct = int(distinct_l(counts).min())
     recursive_l = distinct if l is None else l
@@ -107,32 +121,34 @@ def assess_column(
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Assessment:
-    """How safe a table is as it stands.
+    """Privacy models and risk of a table as it is.
 
     Parameters
     ----------
     records
         The number of records.
     sizes
-        How many records look like those of each class.
+        The number of records that each equivalence class matches.
     members
         The number of records in each class; less than the size where wildcards make classes overlap.
     quasi, confidential
-        The columns that were counted and checked.
-    reading
-        How several confidential columns were read: ``each``, ``others-known`` or ``together``.
-    missing
-        What a missing value meant: ``own-value``, ``wildcard`` or ``error``.
+        The quasi-identifiers and the confidential columns.
     columns
-        The figures of each confidential column.
+        The figures of each confidential column, or of their combination.
+    confidential_as
+        How several confidential columns were assessed: ``separate``, ``quasi`` or ``joint``.
+    missing_semantics
+        The meaning of a missing value: ``distinct``, ``wildcard`` or ``error``.
     m
         The m of (m, t)-closeness, if there is one.
     risk
         Prosecutor, journalist and marketer risk from the sizes of the classes, averaged over records.
     contributions
-        What each quasi-identifier contributes, if that was asked for.
+        The contribution of each quasi-identifier to the risk, if requested.
+    backend
+        The library of the DataFrame that :meth:`table` returns: ``polars``, ``pandas`` or ``pyarrow``.
 
     Examples
     --------
@@ -141,6 +157,9 @@ class Assessment:
     >>> found = shoal.assess(people, quasi=["age"], confidential=["diagnosis"])
     >>> found.k, found.l, round(found.t, 3)
     (2, 1, 0.5)
+    >>> found
+    <Assessment: 4 records in 2 equivalence classes, k=2
+     diagnosis: alpha=1, l=1, entropy_l=1, c=1, p=1, t=0.5, beta=1, enhanced_beta=inf, delta=0.6931>
     """
 
     records: int
@@ -148,12 +167,13 @@ class Assessment:
     members: Integers
     quasi: tuple[str, ...]
     confidential: tuple[str, ...]
-    reading: str
-    missing: str
     columns: Mapping[str, ColumnAssessment]
+    confidential_as: str = str(ConfidentialAs.SEPARATE)
+    missing_semantics: str = str(MissingSemantics.DISTINCT)
     m: int | None = None
     risk: Any = None
     contributions: Mapping[str, Any] | None = None
+    backend: str = field(default="polars", kw_only=True)
 
     @property
     def k(self) -> int:
@@ -161,7 +181,7 @@ class Assessment:
         return int(self.sizes.min())
 
     def records_below(self, k: int) -> int:
-        """Return how many records look like fewer than k."""
+        """Return the number of records in classes of fewer than k."""
         return int(self.members[self.sizes < k].sum())
 
     def __getattr__(self, name: str) -> Any:
@@ -176,28 +196,58 @@ class Assessment:
 
     def figures(self) -> dict[str, float]:
         """Return k and every figure over all confidential columns, by name."""
-        measured = [name for name in _MEANINGS if name != "m_t" or self.m is not None] if self.columns else []
-        return {"k": self.k, **{name: getattr(self, name) for name in measured}}
+        return {"k": self.k, **{name: getattr(self, name) for name in self._measured()}}
 
-    def reached(self, requirements: Requirements) -> dict[str, tuple[float, float, bool]]:
-        """Return for each limit what was asked for, what was reached, and whether that is enough."""
-        return requirements.reached_by(self.figures())
+    def _measured(self) -> list[str]:
+        return [name for name in _MEANINGS if name != "m_t" or self.m is not None] if self.columns else []
+
+    def achieved(self, requirements: Requirements) -> dict[str, tuple[float, float, bool]]:
+        """Return for each requirement the requested value, the achieved one, and whether that satisfies it."""
+        return requirements.achieved_by(self.figures())
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return the figures as lines of text: name, over all, one per column, meaning."""
-        found = []
-        for name, value in self.figures().items():
-            if name == "k":
-                cells = [str(value), *("" for _ in self.columns), "the smallest number of records that look alike"]
-            else:
-                each = [getattr(column, name) for column in self.columns.values()]
-                cells = [_shown(value), *map(_shown, each), _MEANINGS[name]]
-            found.append((_LABELS.get(name, name).format(m=self.m, l=self._recursive_l()), *cells))
+        """Return the figures as rows of text: name, over all, one per column, meaning."""
+        found = [("k", str(self.k), *("" for _ in self.columns), _K_MEANING)]
+        for name in self._measured():
+            each = [getattr(column, name) for column in self.columns.values()]
+            found.append((self._label(name), _shown(getattr(self, name)), *map(_shown, each), _MEANINGS[name]))
         return found
 
-    def _recursive_l(self) -> str:
+    def _label(self, name: str) -> str:
         found = sorted({column.recursive_l for column in self.columns.values()})
-        return "/".join(map(str, found))
+        return _LABELS.get(name, name).format(m=self.m, l="/".join(map(str, found)))
+
+    def header(self) -> tuple[str, ...]:
+        """Return the header of the rows."""
+        return ("measure", "all", *self.columns, "meaning")
+
+    def table(self, backend: str | None = None) -> Any:
+        """Return the figures as a DataFrame with one row per measure and confidential column.
+
+        Parameters
+        ----------
+        backend
+            ``polars``, ``pandas`` or ``pyarrow``; by default the library of the table that was assessed.
+
+        Returns
+        -------
+        frame
+            Columns ``measure``, ``column`` (empty over all columns), ``value`` and ``meaning``.
+
+        Examples
+        --------
+        >>> import polars as pl, shoal
+        >>> people = pl.DataFrame({"age": [31, 31, 61, 61], "diagnosis": ["A", "B", "C", "C"]})
+        >>> found = shoal.assess(people, quasi=["age"], confidential=["diagnosis"])
+        >>> found.table().filter(measure="t").rows()[0][:3]
+        ('t', '', 0.5)
+        """
+        rows: list[tuple[str, str, float | None, str]] = [("k", "", float(self.k), _K_MEANING)]
+        for name in self._measured():
+            rows.append((name, "", float(getattr(self, name)), _MEANINGS[name]))
+            for column, figures in self.columns.items():
+                rows.append((name, column, _number(getattr(figures, name)), _MEANINGS[name]))
+        return data_frame(("measure", "column", "value", "meaning"), rows, backend or self.backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures for JSON; an infinite figure becomes None."""
@@ -206,8 +256,8 @@ class Assessment:
             "classes": int(self.sizes.size),
             "quasi": list(self.quasi),
             "confidential": list(self.confidential),
-            "reading": self.reading,
-            "missing": self.missing,
+            "confidential_as": self.confidential_as,
+            "missing_semantics": self.missing_semantics,
             "m": self.m,
             "figures": {name: _finite(value) for name, value in self.figures().items()},
             "columns": {
@@ -217,27 +267,34 @@ class Assessment:
             "risk": None if self.risk is None else self.risk.to_dict(),
             "contributions": None
             if self.contributions is None
-            else {name: one.to_dict() for name, one in self.contributions.items()},
+            else {name: column.to_dict() for name, column in self.contributions.items()},
         }
 
+    def summary(self) -> str:
+        """Return the number of records and classes, and k, as one line."""
+        count = int(self.sizes.size)
+        return f"{self.records:,} records in {count:,} equivalence class{'es' if count != 1 else ''}, k={self.k}"
+
+    def __repr__(self) -> str:
+        lines = [
+            f" {column}: " + ", ".join(f"{name}={_shown(getattr(figures, name))}" for name in self._measured())
+            for column, figures in self.columns.items()
+        ]
+        return "\n".join([f"<Assessment: {self.summary()}", *lines]) + ">"
+
     def __str__(self) -> str:
-        from shoal.core.text import plain_table
+        return text_table(self.header(), self.rows())
 
-        heads = ["measure", "all", *self.columns, "meaning"]
-        return plain_table(heads, self.rows())
-
-
-_LABELS = {
-    "l": "distinct l",
-    "entropy_l": "entropy l",
-    "c": "recursive c (l={l})",
-    "m_t": "t for m={m}",
-    "enhanced_beta": "enhanced beta",
-}
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.summary())}</p>{html_table(self.header(), self.rows())}"
 
 
 def _shown(value: Any) -> str:
     return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def _finite(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """beta-likeness: no value is more than 1 + beta times as frequent in a class as in the table (Cao & Karras 2012).
 
 *Basic* (Def. 2): (q - p) / p is at most beta for every value with q > p. *Enhanced* (Def. 3): it is also at most -ln p,
-so that frequent values are held more tightly. A table may violate the enhanced form for every beta.
+so that the requirement is stricter for frequent values. A table may violate the enhanced form for every beta.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def basic_beta(counts: Counts) -> Floats:
     array([0.33333333, 1.        ])
     """
     gain = counts.shares / counts.frequencies[counts.value] - 1.0
-    return np.maximum(counts.over_classes(np.maximum, gain, 0.0), 0.0).astype(np.float64)
+    found = np.maximum(counts.over_classes(np.maximum, gain, 0.0), 0.0).astype(np.float64)
+    return counts.worst_where_unknown(found, basic_beta, np.inf)
 
 
 def enhanced_beta(counts: Counts) -> Floats:
@@ -35,5 +36,6 @@ def enhanced_beta(counts: Counts) -> Floats:
     """
     p = counts.frequencies[counts.value]
     gain = counts.shares / p - 1.0
-    broken = gain > -np.log(p) + 1e-12
-    return np.where(counts.over_classes(np.logical_or, broken, False), np.inf, basic_beta(counts))
+    exceeded = gain > -np.log(p) + 1e-12
+    found = np.where(counts.over_classes(np.logical_or, exceeded, False), np.inf, basic_beta(counts))
+    return counts.worst_where_unknown(found, enhanced_beta, np.inf)

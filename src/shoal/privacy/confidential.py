@@ -1,28 +1,38 @@
-"""The values of a confidential column as codes 0, 1, ..., and how far apart they are.
+"""The values of a confidential column as codes 0, 1, ..., and the distance between them.
 
 Numeric and ordinal columns are coded in their order and compared by it; nominal ones are equal or not, or compared by
-their hierarchy. A hole is a value of its own: it stands below the lowest one of an ordered column, and directly below
-the root of a hierarchy. As a wildcard it is unknown (-1).
+their hierarchy. Under ``distinct`` a missing value is a value of its own: the lowest one of an ordered column, or one
+directly below the root of a hierarchy. Under ``wildcard`` it is unknown (-1).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from shoal.errors import MissingValues, SchemaError
-from shoal.flow.encoding import fit_codec, missing_mask
+from shoal.core.row_classes import equal_rows
+from shoal.errors import SchemaError
 from shoal.privacy.counts import Integers
-from shoal.privacy.equivalence_classes import Holes
+from shoal.privacy.equivalence_classes import MissingSemantics, missing_values_error
 from shoal.privacy.ground_distances import ORDERED, GroundDistance, equal_distance, hierarchical_distance
 from shoal.schema.columns import Column, Kind
 from shoal.tables import Table
+from shoal.tables.value_codes import comparable_values, missing_mask, ordered_categories, value_codes
 
 
-@dataclass(frozen=True)
+class ConfidentialAs(StrEnum):
+    """How several confidential columns are assessed."""
+
+    SEPARATE = "separate"
+    QUASI = "quasi"
+    JOINT = "joint"
+
+
+@dataclass(frozen=True, eq=False)
 class Values:
     """The values of a confidential column.
 
@@ -31,11 +41,11 @@ class Values:
     name
         The column.
     codes
-        The value of each record; -1 for a hole that may hide any value.
+        The value of each record; -1 for a missing value that may be any value.
     n_values
         The number of different values.
     distance
-        How far apart they are.
+        The distance between values.
     """
 
     name: str
@@ -44,32 +54,37 @@ class Values:
     distance: GroundDistance
 
 
-def read_values(table: Table, column: Column, holes: Holes) -> Values:
+def read_values(table: Table, column: Column, semantics: MissingSemantics) -> Values:
     """Return the codes of a confidential column.
+
+    Parameters
+    ----------
+    table
+        The table.
+    column
+        The column with its kind, order and hierarchy.
+    semantics
+        The meaning of missing values.
 
     Examples
     --------
     >>> people = Table.from_native(pl.DataFrame({"income": [700, 250, None, 700]}))
-    >>> read_values(people, Column("income", "confidential", Kind.NUMERIC), Holes.OWN_VALUE).codes
+    >>> read_values(people, Column("income", "confidential", Kind.NUMERIC), MissingSemantics.DISTINCT).codes
     array([2, 1, 0, 2])
-    >>> read_values(people, Column("income", "confidential", Kind.NUMERIC), Holes.WILDCARD).codes
+    >>> read_values(people, Column("income", "confidential", Kind.NUMERIC), MissingSemantics.WILDCARD).codes
     array([ 1,  0, -1,  1])
     """
     series = table.column(column.name)
     missing = missing_mask(series)
-    if holes == Holes.ERROR and missing.any():
-        raise MissingValues(
-            f'missing values in "{column.name}" ({int(missing.sum())}); say what they mean with missing= '
-            "(command line: --missing): own-value or wildcard"
-        )
+    if semantics == MissingSemantics.ERROR and missing.any():
+        raise missing_values_error({column.name: int(missing.sum())})
     codes, values = _sorted_codes(series, column)
     n_values = len(values)
     leaves = None
     if column.hierarchy is not None:
-        codes, leaves, tree = _by_tree(codes, values, column, table)
-    own = bool(missing.any()) and holes == Holes.OWN_VALUE
+        codes, leaves, tree = _codes_by_tree(codes, values, column, table)
     ordered = leaves is None and column.kind != Kind.NOMINAL
-    if own:
+    if missing.any() and semantics == MissingSemantics.DISTINCT:
         codes = np.where(missing, 0, codes + 1) if ordered else np.where(missing, n_values, codes)
         leaves = None if leaves is None else np.append(leaves, -1)
         n_values += 1
@@ -83,44 +98,43 @@ def read_values(table: Table, column: Column, holes: Holes) -> Values:
 def joint_values(columns: list[Values]) -> Values:
     """Return the combinations of several columns as the values of one, equal or not.
 
+    A combination with an unknown value is unknown (-1): it may be any combination.
+
     Examples
     --------
-    >>> left = Values("a", np.array([0, 0, 1]), 2, equal_distance(2))
-    >>> joint_values([left, Values("b", np.array([1, 1, 0]), 2, equal_distance(2))]).codes
-    array([0, 0, 1])
+    >>> left = Values("a", np.array([0, 0, 1, 0]), 2, equal_distance(2))
+    >>> joint_values([left, Values("b", np.array([1, 1, 0, -1]), 2, equal_distance(2))]).codes
+    array([ 0,  0,  1, -1])
     """
-    codes = np.zeros(columns[0].codes.size, np.int64)
-    for column in columns:
-        codes = np.unique(codes * (column.n_values + 1) + column.codes + 1, return_inverse=True)[1].reshape(-1)
+    known = np.logical_and.reduce([column.codes >= 0 for column in columns])
+    codes = np.full(known.size, -1, np.int64)
+    codes[known] = equal_rows([column.codes[known] for column in columns])
     n_values = int(codes.max(initial=-1)) + 1
     return Values(" x ".join(column.name for column in columns), codes, n_values, equal_distance(n_values))
 
 
 def _sorted_codes(series: Any, column: Column) -> tuple[Integers, pl.Series]:
-    """Return the place of each value among the different values in order, -1 for holes, and those values."""
+    """Return the position of each value among the different values in order (-1 if missing), and those values."""
+    values = comparable_values(series)
     if column.kind == Kind.ORDINAL:
-        codec = fit_codec(series, column)
-        return np.nan_to_num(codec.values(series), nan=-1.0).astype(np.int64), codec.categories  # type: ignore[union-attr]
-    plain = series.to_polars()
-    if plain.dtype.is_nested() or plain.dtype == pl.Object:
-        raise SchemaError(f'column "{column.name}" of type {plain.dtype} cannot be counted; convert it first')
-    if plain.dtype in {pl.Categorical, pl.Enum}:
-        plain = plain.cast(pl.String)
-    if plain.dtype.is_float():
-        plain = (plain + 0.0).fill_nan(None)
-    values = plain.unique().drop_nulls().sort()
-    lookup = pl.DataFrame({"value": values, "code": np.arange(len(values), dtype=np.int64)})
-    found = plain.rename("value").to_frame().join(lookup, on="value", how="left", maintain_order="left")["code"]
-    return found.fill_null(-1).to_numpy().astype(np.int64), values
+        categories = ordered_categories(values, column.order, column.name)
+    else:
+        if values.dtype.is_nested() or values.dtype == pl.Object:
+            raise SchemaError(f'column "{column.name}" of type {values.dtype} cannot be counted; convert it first')
+        if values.dtype.is_float():
+            values = values + 0.0  # one zero instead of two
+        categories = values.unique().drop_nulls().sort()
+    return np.nan_to_num(value_codes(values, categories), nan=-1.0).astype(np.int64), categories
 
 
-def _by_tree(codes: Integers, values: pl.Series, column: Column, table: Table) -> tuple[Integers, Integers, Any]:
+def _codes_by_tree(codes: Integers, values: pl.Series, column: Column, table: Table) -> tuple[Integers, Integers, Any]:
     """Return codes in an order that keeps the values below a node together, the leaf of each value, and the tree."""
-    from shoal.core.hierarchy import hierarchy_of, text_of
+    from shoal.core.text import text_of
+    from shoal.schema.hierarchy_sources import hierarchy_of
 
     tree = hierarchy_of(column, table)
     leaves = tree.codes([text_of(value) for value in values], column.name)
     order = np.lexsort(tree.ancestors[::-1, leaves])
-    place = np.empty(order.size, np.int64)
-    place[order] = np.arange(order.size)
-    return np.where(codes >= 0, place[np.maximum(codes, 0)], -1) if order.size else codes, leaves[order], tree
+    rank = np.empty(order.size, np.int64)
+    rank[order] = np.arange(order.size)
+    return np.where(codes >= 0, rank[np.maximum(codes, 0)], -1) if order.size else codes, leaves[order], tree

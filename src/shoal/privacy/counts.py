@@ -1,11 +1,12 @@
-"""How often each value of a confidential column occurs in each class: the one table that every privacy model reads.
+"""How often each value of a confidential column occurs in each equivalence class: the input of every privacy model.
 
 Only pairs of class and value that occur are stored, sorted by class and then by value, so that every model is a few
-array operations over at most n entries; there is no loop over classes anywhere. Cost O(n log n) once per column.
+array operations over at most n entries; there is no loop over classes. Cost O(n log n) once per column.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,9 +18,9 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Counts:
-    """The occurrences of values in classes.
+    """The occurrences of values in equivalence classes.
 
     Parameters
     ----------
@@ -29,9 +30,9 @@ class Counts:
         The number of records of each class.
     totals
         How often each value occurs in the whole table.
-    holes
-        The number of records of each class whose value is unknown: a hole that may hide any value. Zero for all classes
-        unless holes are wildcards.
+    missing
+        The number of records of each class whose value is unknown. Zero for all classes unless missing values are
+        wildcards.
 
     Examples
     --------
@@ -47,12 +48,12 @@ class Counts:
     count: Integers
     sizes: Integers
     totals: Integers
-    holes: Integers
+    missing: Integers
 
     @cached_property
     def known(self) -> Integers:
         """The number of records of each class whose value is known."""
-        return self.sizes - self.holes
+        return self.sizes - self.missing
 
     @cached_property
     def shares(self) -> Floats:
@@ -72,16 +73,43 @@ class Counts:
             found[self.group[self.starts]] = operation.reduceat(entries, self.starts)
         return found
 
+    def worst_where_unknown(self, figures: Floats, measure: Callable[[Counts], Floats], nothing_known: float) -> Floats:
+        """Return the figures with those of classes without a known value replaced by the worst that is possible.
+
+        All values of such a class may be the same one, so its figure is the largest of any class with a single value.
+
+        Parameters
+        ----------
+        figures
+            One figure per class; larger is worse.
+        measure
+            Returns the figure of each class.
+        nothing_known
+            The figure where no value of the whole table is known.
+        """
+        unknown = (self.known == 0) & (self.sizes > 0)
+        if not unknown.any():
+            return figures
+        single = self._single_values()
+        worst = float(measure(single).max()) if single.sizes.size else nothing_known
+        return np.where(unknown, worst, figures)
+
+    def _single_values(self) -> Counts:
+        """Return the counts of one class for each value of the table, with one record of that value."""
+        value = np.flatnonzero(self.totals)
+        ones, zeros = np.ones(value.size, np.int64), np.zeros(value.size, np.int64)
+        return Counts(np.arange(value.size), value, ones, ones, self.totals, zeros)
+
     @cached_property
     def starts(self) -> Integers:
         """The first entry of each class that has any."""
         return np.flatnonzero(np.append(True, self.group[1:] != self.group[:-1])) if self.group.size else self.group
 
     def coarsened(self, node: Integers) -> Counts:
-        """Return the counts of coarser values: ``node[v]`` takes the place of value v."""
+        """Return the counts of coarser values: ``node[v]`` replaces value v."""
         totals = np.bincount(node, self.totals, minlength=int(node.max(initial=-1)) + 1).astype(np.int64)
         group, value, count = _summed(self.group * totals.size + node[self.value], self.count, totals.size)
-        return Counts(group, value, count, self.sizes, totals, self.holes)
+        return Counts(group, value, count, self.sizes, totals, self.missing)
 
 
 def count_values(labels: Integers, codes: Integers, *, n_values: int | None = None) -> Counts:
@@ -92,7 +120,7 @@ def count_values(labels: Integers, codes: Integers, *, n_values: int | None = No
     labels
         The class of each record, 0, 1, ...
     codes
-        The value of each record, 0, 1, ...; -1 for a hole that may hide any value.
+        The value of each record, 0, 1, ...; -1 for a missing value that may be any value.
     n_values
         The number of different values, if some may be absent.
 
@@ -105,23 +133,23 @@ def count_values(labels: Integers, codes: Integers, *, n_values: int | None = No
     sizes = np.bincount(labels).astype(np.int64)
     known = codes >= 0
     if known.all():
-        holes, keys = np.zeros_like(sizes), labels * max(n_values, 1) + codes
+        missing, keys = np.zeros_like(sizes), labels * max(n_values, 1) + codes
     else:
-        holes = np.bincount(labels[~known], minlength=sizes.size).astype(np.int64)
+        missing = np.bincount(labels[~known], minlength=sizes.size).astype(np.int64)
         keys = labels[known] * max(n_values, 1) + codes[known]
     totals = np.bincount(codes[known], minlength=n_values).astype(np.int64)
     group, value, count = _summed(keys, None, max(n_values, 1))
-    return Counts(group, value, count, sizes, totals, holes)
+    return Counts(group, value, count, sizes, totals, missing)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Link:
-    """Classes that match: class ``takers[i]`` takes in every class ``givers[j]`` with the same key."""
+    """Classes that match: class ``targets[i]`` includes every class ``sources[j]`` with the same key."""
 
-    takers: Integers
-    taker_keys: Integers
-    givers: Integers
-    giver_keys: Integers
+    targets: Integers
+    target_keys: Integers
+    sources: Integers
+    source_keys: Integers
 
 
 def linked(parts: Counts, links: list[Link]) -> Counts:
@@ -129,24 +157,24 @@ def linked(parts: Counts, links: list[Link]) -> Counts:
     from scipy import sparse
 
     n_classes, n_values = parts.sizes.size, max(parts.totals.size, 1)
-    # the last two columns carry sizes and holes along
-    entries = np.concatenate([parts.count, parts.sizes, parts.holes])
+    # the last two columns hold sizes and numbers of missing values
+    entries = np.concatenate([parts.count, parts.sizes, parts.missing])
     rows = np.concatenate([parts.group, np.arange(n_classes), np.arange(n_classes)])
     columns = np.concatenate([parts.value, np.full(n_classes, n_values), np.full(n_classes, n_values + 1)])
     table = sparse.csr_matrix((entries, (rows, columns)), (n_classes, n_values + 2))
     joined = sparse.csr_matrix((n_classes, n_values + 2), dtype=np.int64)
     for link in links:
-        n_keys = int(max(link.taker_keys.max(), link.giver_keys.max())) + 1
-        give = _incidence(link.giver_keys, link.givers, (n_keys, n_classes))
-        take = _incidence(link.takers, link.taker_keys, (n_classes, n_keys))
-        joined = joined + take @ (give @ table)
-    sizes, holes = (np.asarray(joined[:, n_values + i].todense(), np.int64).reshape(-1) for i in (0, 1))
+        n_keys = int(max(link.target_keys.max(), link.source_keys.max())) + 1
+        by_key = _incidence(link.source_keys, link.sources, (n_keys, n_classes))
+        by_class = _incidence(link.targets, link.target_keys, (n_classes, n_keys))
+        joined = joined + by_class @ (by_key @ table)
+    sizes, missing = (np.asarray(joined[:, n_values + i].todense(), np.int64).reshape(-1) for i in (0, 1))
     inside = joined[:, :n_values].tocsr()
     inside.sort_indices()
     inside.eliminate_zeros()
     group = np.repeat(np.arange(n_classes), np.diff(inside.indptr))
     return Counts(
-        group, inside.indices.astype(np.int64), inside.data.astype(np.int64), sizes, parts.totals, holes
+        group, inside.indices.astype(np.int64), inside.data.astype(np.int64), sizes, parts.totals, missing
     )  # fmt: skip
 
 

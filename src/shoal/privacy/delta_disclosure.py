@@ -1,7 +1,7 @@
 """delta-disclosure: the share of a value in a class is within a factor exp(delta) of that in the table.
 
-Brickell & Shmatikov 2008, Def. 3: |ln(q / p)| < delta. As in the tools of the field, values that are absent from a
-class are left out; by the letter of the definition they would make delta infinite.
+Brickell & Shmatikov 2008, Def. 3: |ln(q / p)| < delta. As in other software, values that are absent from a class are
+left out; the definition taken literally makes delta infinite for them.
 """
 
 from __future__ import annotations
@@ -21,4 +21,5 @@ def delta_of(counts: Counts) -> Floats:
     array([0., 0.])
     """
     ratio = np.abs(np.log(counts.shares / counts.frequencies[counts.value]))
-    return counts.over_classes(np.maximum, ratio, 0.0).astype(np.float64)
+    found = counts.over_classes(np.maximum, ratio, 0.0).astype(np.float64)
+    return counts.worst_where_unknown(found, delta_of, np.inf)

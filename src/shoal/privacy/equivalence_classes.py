@@ -1,9 +1,8 @@
-"""Which records look alike, under a stated meaning of missing quasi-identifiers.
+"""The equivalence classes of a table under a stated meaning of missing quasi-identifiers.
 
-*Own value*: a hole equals only a hole, so classes are disjoint. *Wildcard*: a hole matches any value, as for an
-attacker who cannot use it; a record then belongs to every class that it matches, and classes overlap (the reading of
-sdcMicro).
-*Error*: holes are refused. Nothing is ever dropped before counting.
+*Distinct*: a missing value equals only a missing value, so classes are disjoint. *Wildcard*: a missing value matches
+any value, as for an intruder who cannot use it; a record then belongs to every class that it matches, and classes
+overlap (the reading of sdcMicro). *Error*: missing values raise an error. No record is dropped before counting.
 """
 
 from __future__ import annotations
@@ -15,33 +14,36 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.row_classes import equal_rows
 from shoal.errors import DataError, MissingValues
-from shoal.flow.encoding import missing_mask
 from shoal.privacy.counts import Counts, Integers, Link, count_values, linked
 from shoal.privacy.k_anonymity import class_labels
 from shoal.tables import Table
+from shoal.tables.value_codes import missing_mask
 
-MOST_PATTERNS = 200
+MAX_PATTERNS = 200
+"""The most patterns of missing values that are compared with each other; the cost grows with the square."""
 
 
-class Holes(StrEnum):
-    """What a missing value means when a table is checked."""
+class MissingSemantics(StrEnum):
+    """The meaning of a missing value when equivalence classes are counted."""
 
-    OWN_VALUE = "own-value"
+    DISTINCT = "distinct"
     WILDCARD = "wildcard"
     ERROR = "error"
 
 
-@dataclass(frozen=True)
-class Matching:
-    """The classes of a table.
+@dataclass(frozen=True, eq=False)
+class EquivalenceClasses:
+    """The equivalence classes of a table.
 
     Parameters
     ----------
     labels
         The class of each record.
     links
-        Which classes match each other, where holes are wildcards; otherwise none, and each matches only itself.
+        The classes that match each other, where missing values are wildcards; otherwise empty, and each class matches
+        only itself.
     """
 
     labels: Integers
@@ -57,63 +59,76 @@ class Matching:
         return self.counts(np.zeros(self.labels.size, np.int64), 1).sizes
 
 
-def match_records(table: Table, names: Sequence[str], holes: Holes) -> Matching:
-    """Return the classes of records that look alike in these columns.
+def equivalence_classes(table: Table, names: Sequence[str], semantics: MissingSemantics) -> EquivalenceClasses:
+    """Return the classes of records with equal values in all of these columns.
+
+    Parameters
+    ----------
+    table
+        Any table.
+    names
+        The quasi-identifiers.
+    semantics
+        The meaning of missing values.
+
+    Returns
+    -------
+    classes
+        Labels and, for wildcards, links. Cost O(n log n) per column; for wildcards also O(classes) for each pair of
+        patterns of missing values.
 
     Examples
     --------
     >>> import polars as pl
     >>> people = Table.from_native(pl.DataFrame({"age": [34, 34, None, 41]}))
-    >>> sorted(match_records(people, ["age"], Holes.OWN_VALUE).sizes().tolist())
+    >>> sorted(equivalence_classes(people, ["age"], MissingSemantics.DISTINCT).sizes().tolist())
     [1, 1, 2]
-    >>> sorted(match_records(people, ["age"], Holes.WILDCARD).sizes().tolist())
+    >>> sorted(equivalence_classes(people, ["age"], MissingSemantics.WILDCARD).sizes().tolist())
     [2, 3, 4]
     """
     labels = class_labels(table, names)
-    if holes == Holes.OWN_VALUE:
-        return Matching(labels)
+    if semantics == MissingSemantics.DISTINCT:
+        return EquivalenceClasses(labels)
     missing = {name: mask for name in names if (mask := missing_mask(table.column(name))).any()}
     if not missing:
-        return Matching(labels)
-    if holes == Holes.ERROR:
-        counts = ", ".join(f'"{name}" ({int(mask.sum())})' for name, mask in missing.items())
-        raise MissingValues(
-            f"missing values in {counts}; say what they mean with missing= (command line: --missing): own-value or "
-            "wildcard"
-        )
-    return Matching(labels, tuple(_links(table, names, missing, labels)))
+        return EquivalenceClasses(labels)
+    if semantics == MissingSemantics.ERROR:
+        raise missing_values_error({name: int(mask.sum()) for name, mask in missing.items()})
+    return EquivalenceClasses(labels, tuple(_links(table, names, missing, labels)))
+
+
+def missing_values_error(counts: dict[str, int]) -> MissingValues:
+    """Return the error for columns with missing values whose meaning is not stated, by number of missing values."""
+    columns = ", ".join(f'"{name}" ({count})' for name, count in counts.items())
+    return MissingValues(
+        f"missing values in {columns}; state their meaning with missing_semantics= (command line: "
+        "--missing-semantics): distinct or wildcard"
+    )
 
 
 def _links(table: Table, names: Sequence[str], missing: dict[str, NDArray[np.bool_]], labels: Integers) -> list[Link]:
-    """Link every pair of patterns of holes by the columns that both know."""
+    """Link the classes of every pair of patterns of missing values by the columns that are known in both."""
     rows = np.unique(labels, return_index=True)[1]  # one record of each class
-    holes = np.column_stack([missing[name][rows] if name in missing else np.zeros(rows.size, bool) for name in names])
-    codes = np.column_stack([_codes_of(table, name, rows) for name in names])
-    patterns, which = np.unique(holes, axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    if len(patterns) > MOST_PATTERNS:
+    absent = np.column_stack([missing[name][rows] if name in missing else np.zeros(rows.size, bool) for name in names])
+    codes = [_codes_of(table, name, rows) for name in names]
+    patterns, pattern_of = np.unique(absent, axis=0, return_inverse=True)
+    pattern_of = pattern_of.reshape(-1)
+    if len(patterns) > MAX_PATTERNS:
         raise DataError(
-            f"there are {len(patterns)} patterns of missing values, more than the {MOST_PATTERNS} that wildcards are "
-            "compared for; name fewer quasi-identifiers or choose missing=own-value"
+            f"there are {len(patterns)} patterns of missing values, more than the {MAX_PATTERNS} that wildcards are "
+            "compared for; name fewer quasi-identifiers or choose missing_semantics=distinct"
         )
-    members = [np.flatnonzero(which == place) for place in range(len(patterns))]
+    members = [np.flatnonzero(pattern_of == number) for number in range(len(patterns))]
     links = []
-    for left, takers in enumerate(members):
-        for right, givers in enumerate(members):
-            both = ~(patterns[left] | patterns[right])
-            keys = _keys(codes[np.concatenate([takers, givers])][:, both])
-            links.append(Link(takers, keys[: takers.size], givers, keys[takers.size :]))
+    for left, targets in enumerate(members):
+        for right, sources in enumerate(members):
+            both = np.concatenate([targets, sources])
+            known = np.flatnonzero(~(patterns[left] | patterns[right]))
+            keys = equal_rows([np.zeros(both.size, np.int64), *(codes[column][both] for column in known)])
+            links.append(Link(targets, keys[: targets.size], sources, keys[targets.size :]))
     return links
 
 
 def _codes_of(table: Table, name: str, rows: Integers) -> Integers:
     values = table.column(name).to_polars().gather(rows)
     return values.rank("dense").fill_null(0).to_numpy().astype(np.int64)
-
-
-def _keys(codes: Integers) -> Integers:
-    """Return one number per different row."""
-    keys = np.zeros(len(codes), np.int64)
-    for column in codes.T:
-        keys = np.unique(keys * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1].reshape(-1)
-    return keys

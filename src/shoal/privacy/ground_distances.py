@@ -1,7 +1,7 @@
-"""How far apart two values of a confidential column are: what the earth mover's distance of t-closeness is built on.
+"""Ground distances between the values of a confidential column, for the earth mover's distance of t-closeness.
 
 Three distances (Li et al. 2007, section 5; Thaeter 2021, Def. 3.12), all between 0 and 1. *Ordered*: the difference of
-the places in the order of the values that occur, divided by their number less one. *Equal*: 1 between any two values.
+the ranks among the values that occur, divided by their number less one. *Equal*: 1 between any two values.
 *Hierarchical*: the height of the closest common ancestor as a share of the height of the tree. For all of them the
 earth mover's distance is a weighted sum of |Q(S) - P(S)| over sets S of values that are nested or disjoint: the
 prefixes of the order, the single values, or the nodes of the tree. So no transport problem has to be solved.
@@ -85,7 +85,7 @@ def hierarchical_distance(tree: Hierarchy, leaves: Integers) -> GroundDistance:
     tree
         The tree.
     leaves
-        The leaf of each value 0, 1, ...; -1 for a hole, which stands directly below the root.
+        The leaf of each value 0, 1, ...; -1 for a missing value, which is directly below the root.
 
     Examples
     --------

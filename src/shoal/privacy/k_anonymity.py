@@ -1,7 +1,7 @@
 """k-anonymity, counted on a finished table (Sweeney 2002; Thaeter 2021, Def. 2.4).
 
-Records with equal values in all quasi-identifiers form a class. A missing value is a value of its own: two records are
-in one class only if both have the hole. Nothing is dropped before counting, and row labels of a DataFrame play no part.
+Records with equal values in all quasi-identifiers form an equivalence class. A missing value equals only a missing
+value. No record is dropped before counting, and the index of a DataFrame is ignored.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.core.grouping import size_histogram
 from shoal.errors import DataError, GroupTooSmall, SchemaError
 from shoal.tables import Table
 
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes of records that look alike.
+    """The sizes of the equivalence classes of a table.
 
     Parameters
     ----------
@@ -34,10 +35,9 @@ class Classes:
         """The size of the smallest class."""
         return int(self.sizes.min())
 
-    def histogram(self) -> dict[int, int]:
+    def size_histogram(self) -> dict[int, int]:
         """Return how many classes there are of each size."""
-        sizes, counts = np.unique(self.sizes, return_counts=True)
-        return {int(size): int(count) for size, count in zip(sizes, counts, strict=True)}
+        return size_histogram(self.sizes)
 
     def records_below(self, k: int) -> int:
         """Return how many records are in classes of fewer than k."""
@@ -45,12 +45,12 @@ class Classes:
 
 
 def count_classes(table: Table, names: Sequence[str]) -> Classes:
-    """Count the classes that these columns form together.
+    """Count the equivalence classes that these columns form together.
 
     Parameters
     ----------
     table
-        Any table, protected by whomever.
+        Any table, whichever software produced it.
     names
         The quasi-identifiers.
 
@@ -94,9 +94,9 @@ def class_labels(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
 
 def _columns(table: Table, names: Sequence[str]) -> list[Callable[[], pl.Series]]:
     if not names:
-        raise SchemaError("no quasi-identifier is named, so there is nothing to count; name at least one column")
+        raise SchemaError("no quasi-identifier is named, so no class can be counted; name at least one column")
     if not table.n_rows:
-        raise DataError("the table has no records, so there is nothing to count")
+        raise DataError("the table has no records, so no class can be counted")
     return [_comparable(table, name) for name in names]
 
 
@@ -115,7 +115,7 @@ def _order(columns: list[Callable[[], pl.Series]]) -> tuple[NDArray[np.int64] | 
 
 
 def _comparable(table: Table, name: str) -> Callable[[], pl.Series]:
-    """Return a way to get a column in which equal values are equal; read when needed, to hold one at a time."""
+    """Return a function that reads a column for comparison, so that only one column is in memory at a time."""
     column = table.column(name)
     if column.to_polars().dtype.is_nested():
         raise SchemaError(f'column "{name}" is nested; flatten it before counting')
@@ -144,8 +144,8 @@ def _order_by_hash(columns: list[Callable[[], pl.Series]]) -> tuple[NDArray[np.i
 
 
 def _labels_without_hashes(columns: list[Callable[[], pl.Series]]) -> NDArray[np.int64]:
-    """Return the classes exactly where two different records share a hash: rare, and slower."""
-    frame = pl.DataFrame({str(place): column() for place, column in enumerate(columns)})
+    """Return the classes without hashes: slower, for the rare table in which two different records share one."""
+    frame = pl.DataFrame({str(number): column() for number, column in enumerate(columns)})
     members = frame.with_row_index("row").group_by(frame.columns).agg("row")["row"]
     labels = np.empty(frame.height, np.int64)
     rows = members.explode().to_numpy()
@@ -154,7 +154,7 @@ def _labels_without_hashes(columns: list[Callable[[], pl.Series]]) -> NDArray[np
 
 
 def verify_k(table: Table, names: Sequence[str], k: int) -> Classes:
-    """Recount a finished table and refuse it if any class has fewer than k records.
+    """Recount the classes of a finished table; raises GroupTooSmall if any class has fewer than k records.
 
     Examples
     --------

@@ -2,7 +2,8 @@
 
 *Distinct*: every class has at least l different values. *Entropy*: the entropy of the values of every class is at least
 log l. *Recursive* (c, l): the most frequent value of every class occurs less than c times as often as the l-th most
-frequent and all rarer ones together. A hole that may hide any value is taken to hide the most frequent one.
+frequent and all rarer ones together. A missing value that may be any value is assumed to be the
+most frequent one.
 """
 
 from __future__ import annotations
@@ -34,9 +35,11 @@ def entropy_l(counts: Counts) -> Floats:
     >>> entropy_l(count_values(np.array([0, 0, 0, 0, 1, 1]), np.array([0, 0, 3, 3, 1, 1])))
     array([2., 1.])
     """
-    count = _with_holes(counts)
-    # the entropy is log n - (sum of c log c) / n; equal counts give a whole number without rounding errors
+    count = _with_missing(counts)
+    # the entropy is log n - (sum of c log c) / n; equal counts give an integer without rounding errors
     terms = counts.over_classes(np.add, count * np.log(count), 0.0)
+    # where nothing is known, all values may be the same
+    terms = np.where(counts.known > 0, terms, counts.sizes * np.log(counts.sizes))
     entropy = np.log(counts.sizes) - terms / counts.sizes
     found = np.exp(np.maximum(entropy, 0.0))
     nearest = np.rint(found)
@@ -52,7 +55,7 @@ def recursive_c(counts: Counts, l: int) -> Floats:
     >>> recursive_c(count_values(np.zeros(6, np.int64), np.array([0, 0, 0, 1, 1, 2])), 2)
     array([1.])
     """
-    count = _with_holes(counts)
+    count = _with_missing(counts)
     order = np.lexsort((-count, counts.group))
     ranked, group = count[order], counts.group[order]
     runs = np.diff(np.append(counts.starts, group.size))
@@ -60,16 +63,17 @@ def recursive_c(counts: Counts, l: int) -> Floats:
     tail = np.bincount(group[rank >= l - 1], ranked[rank >= l - 1], minlength=counts.sizes.size)
     most = counts.over_classes(np.maximum, count, 0)
     with np.errstate(divide="ignore"):
-        return np.where(tail > 0, most / np.maximum(tail, 1), np.inf)
+        found = np.where(tail > 0, most / np.maximum(tail, 1), np.inf)
+    return np.where((counts.known == 0) & (l <= 1), 1.0, found)  # one value that all records may share
 
 
-def _with_holes(counts: Counts) -> Integers:
-    """Return the counts of the entries, with the holes of a class added to its most frequent value."""
-    if not counts.holes.any():
+def _with_missing(counts: Counts) -> Integers:
+    """Return the counts of the entries, with the missing values of a class added to its most frequent value."""
+    if not counts.missing.any():
         return counts.count
     most = counts.over_classes(np.maximum, counts.count, 0)
     candidates = np.flatnonzero(counts.count == most[counts.group])
     first = candidates[np.unique(counts.group[candidates], return_index=True)[1]]
     filled = counts.count.copy()
-    filled[first] += counts.holes[counts.group[first]]
+    filled[first] += counts.missing[counts.group[first]]
     return filled

@@ -1,9 +1,9 @@
 """(m, t)-closeness: every class is t-close to some set of at least m records around it (Thaeter 2021, Def. 3.14).
 
-t-closeness asks that a class resembles the whole table; here it need only resemble some larger set C' of records that
+t-closeness requires that a class resembles the whole table; here it must resemble some larger set C' of records that
 contains it. (n, t)-closeness is t-closeness. For a class C with shares f and a size M of C' the best C' is an integer
 program over the counts of values, bounded below by C and above by the table. Only sizes up to the next multiple of |C|
-matter: at a multiple all M f are whole numbers, and without rounding a larger M is never closer. A class is solved
+matter: at a multiple all M f are integers, and without rounding a larger M is never closer. A class is solved
 exactly only where a quick construction leaves it open whether it is the worst of all.
 """
 
@@ -14,9 +14,10 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.privacy.counts import Counts, Floats, Integers
 from shoal.privacy.ground_distances import GroundDistance
+from shoal.privacy.t_closeness import closeness
 
-MOST_VALUES = 1000
-_CHUNK = 2**22
+MAX_VALUES = 1000
+_CELLS_PER_CHUNK = 2**22
 
 
 def m_t_closeness(counts: Counts, distance: GroundDistance, m: int) -> float:
@@ -43,14 +44,16 @@ def m_t_closeness(counts: Counts, distance: GroundDistance, m: int) -> float:
     if not 1 <= m <= n:
         raise ParameterError(f"m={m} is not possible; choose 1 to {n}, the number of records with a known value")
     n_values = counts.totals.size
-    if n_values > MOST_VALUES:
+    if n_values > MAX_VALUES:
         raise ParameterError(
-            f"(m, t)-closeness is computed for up to {MOST_VALUES} different values, the column has {n_values}; "
+            f"(m, t)-closeness is computed for up to {MAX_VALUES} different values, the column has {n_values}; "
             "round or coarsen it"
         )
     sets, weights = distance.sets(n_values)
     bounds = _quick_bounds(counts, sets, weights, m)
-    worst = 0.0
+    # a class without known values may be as far from any set as the worst class is from the whole table
+    unknown = counts.known == 0
+    worst = float(closeness(counts, distance)[unknown].max(initial=0.0))
     starts = np.searchsorted(counts.group, np.arange(counts.sizes.size + 1))
     for group in np.argsort(-bounds, kind="stable"):
         if bounds[group] <= worst + 1e-12:
@@ -72,7 +75,7 @@ def _quick_bounds(counts: Counts, sets: Floats, weights: Floats, m: int) -> Floa
     """Return for each class the distance to one larger set, filled value by value along the order of the values."""
     n_values, n = counts.totals.size, int(counts.totals.sum())
     bounds = np.zeros(counts.sizes.size)
-    step = max(_CHUNK // max(n_values, 1), 1)
+    step = max(_CELLS_PER_CHUNK // max(n_values, 1), 1)
     for start in range(0, counts.sizes.size, step):
         groups = slice(start, min(start + step, counts.sizes.size))
         entries = slice(*np.searchsorted(counts.group, [groups.start, groups.stop]))
@@ -90,12 +93,12 @@ def _quick_bounds(counts: Counts, sets: Floats, weights: Floats, m: int) -> Floa
 def _filled(inside: Integers, totals: Integers, larger: Integers, size: Integers) -> Integers:
     """Return counts of a larger set with sums that follow those of the class as far as the table allows."""
     floor_after = inside.sum(axis=1)[:, None] - np.cumsum(inside, axis=1)
-    room_after = totals.sum() - np.cumsum(totals)
+    capacity_after = totals.sum() - np.cumsum(totals)
     target = np.rint(np.cumsum(inside, axis=1) * (larger / size)[:, None]).astype(np.int64)
     chosen = np.empty_like(inside)
     reached = np.zeros(len(inside), np.int64)
     for value in range(totals.size):
-        low = np.maximum(inside[:, value], larger - reached - room_after[value])
+        low = np.maximum(inside[:, value], larger - reached - capacity_after[value])
         high = np.minimum(totals[value], larger - reached - floor_after[:, value])
         chosen[:, value] = np.clip(target[:, value] - reached, low, high)
         reached += chosen[:, value]
@@ -103,7 +106,7 @@ def _filled(inside: Integers, totals: Integers, larger: Integers, size: Integers
 
 
 def _least(inside: Integers, totals: Integers, sets: Floats, weights: Floats, m: int, enough: float) -> float:
-    """Return the least distance of a class to a larger set; stops below ``enough``, which no longer matters."""
+    """Return the least distance of a class to a larger set; stops at ``enough``, below which it cannot be the worst."""
     size = int(inside.sum())
     best = np.inf
     for larger in reversed(_sizes(size, m, int(totals.sum()))):
@@ -119,10 +122,10 @@ def _least_at(inside: Integers, totals: Integers, sets: Floats, weights: Floats,
 
     size, n_values, n_sets = int(inside.sum()), totals.size, len(sets)
     wanted = sets @ inside * (larger / size)
-    slack = np.eye(n_sets)
+    deviations = np.eye(n_sets)
     constraints = [
-        LinearConstraint(np.hstack([sets, slack]), lb=wanted),
-        LinearConstraint(np.hstack([sets, -slack]), ub=wanted),
+        LinearConstraint(np.hstack([sets, deviations]), lb=wanted),
+        LinearConstraint(np.hstack([sets, -deviations]), ub=wanted),
         LinearConstraint(np.append(np.ones(n_values), np.zeros(n_sets))[None, :], larger, larger),
     ]
     solution = milp(

@@ -1,7 +1,7 @@
 """p-sensitivity: every class has at least p different values of every confidential column (Truta & Vinay 2006, Def. 5).
 
-For one column this is distinct l-diversity. The paper adds two facts that tell at once whether p can be reached: p is
-at most the number of different values, and the number of classes is limited by the most frequent values.
+For one column this is distinct l-diversity. The paper adds two necessary conditions: p is at most the number of
+different values, and the number of classes is limited by the most frequent values.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""Compiled loops that repair groups: exchange records with neighbours until every group keeps the limits.
+"""Compiled loops that repair groups: exchange records with neighbours until every group satisfies the requirements.
 
-A group that breaks a limit looks at the groups around it and takes the cheapest step per amount of violation that it
-removes: exchange a record for another, take one in, give one away, or join the whole group. The cost of a step is the
-change of the squared error, which follows from centroids alone (Thaeter 2021, theorems 2.15 and 2.19): exchanging x of
-g for y of h changes it by -2 (y-x)(c_g-c_h) - |y-x|² (1/|g| + 1/|h|). Where nothing is broken the same loop takes the
-steps that lower the squared error and break nothing.
+A group that violates a requirement examines the groups around it and takes the cheapest step per amount of violation
+that it removes: exchange a record for another, take one in, give one away, or merge with the whole group. The cost of a
+step is the change of the squared error, which follows from centroids alone (Thaeter 2021, theorems 2.15 and 2.19):
+exchanging x of g for y of h changes it by -2 (y-x)(c_g-c_h) - |y-x|² (1/|g| + 1/|h|). Where nothing is violated the
+same loop takes the steps that lower the squared error and violate nothing.
 
-The limits are rows of a table (``LimitTable``); the violation of a group is a sum over them of how far it is from each,
-computed from the sorted values of its members. All of them can only fall when two groups that keep them join.
+Requirements are rows of a table (``RequirementTable``). The violation of a group is the sum over them of its distance
+from each, computed from the sorted values of its members. No violation arises when two groups that satisfy the
+requirements are merged.
 """
 
 from __future__ import annotations
@@ -17,38 +18,42 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.compiled import compiled
-from shoal.core.inner import inner
+from shoal.core.compiled import compiled, inner
 
 DISTINCT, ENTROPY, RECURSIVE, ALPHA, ORDERED, NESTED, BETA = range(7)
-KEPT = 1e-10
-MANY = 24
-LARGE = 64
-STEPS = 16
-NO_WAY = -2
+SATISFIED = 1e-10
+"""A violation up to this is a rounding error."""
+MAX_CANDIDATES = 24
+"""The most records of a group that are considered for an exchange with one neighbour."""
+LARGE_GROUP = 64
+"""Groups with more records are only merged: one record changes little in them."""
+MAX_STEPS = 16
+"""The most steps of one group in one call."""
+NO_STEP = -2
+"""The merge target of a group for which no step helps."""
 
 
-class LimitTable(NamedTuple):
-    """Limits as a few arrays, which compile faster than many.
+class RequirementTable(NamedTuple):
+    """Requirements as a few arrays, which compile faster than many.
 
     Parameters
     ----------
     rows
-        One line per limit: kind, column, l, first and last level of nested sets, place of the column in ``shares``, and
-        its number of values.
-    limits
-        One line per limit: the limit, and the distance of an empty group for nested sets.
+        One row per requirement: kind, column, l, first and last level of nested sets, first index of the column in
+        ``shares``, and its number of values.
+    thresholds
+        One row per requirement: the threshold, and the distance of an empty group for nested sets.
     shares
-        Three lines: how frequent each value is, how frequent all values up to it are, and the sum of the latter over
-        all values below. Each column has one place more than values.
+        Three rows: the share of each value, the share of all values up to it, and the sum of the latter over all values
+        below. Each column has one entry more than it has values.
     nodes
         For each level the set that each value belongs to.
     sets
-        Two lines: weight and share of each set.
+        Two rows: weight and share of each set.
     """
 
     rows: NDArray[np.int64]
-    limits: NDArray[np.float64]
+    thresholds: NDArray[np.float64]
     shares: NDArray[np.float64]
     nodes: NDArray[np.int64]
     sets: NDArray[np.float64]
@@ -98,7 +103,7 @@ def _ordered(values: Any, size: int, table: Any, row: int) -> float:
 @inner
 def _nested(values: Any, size: int, table: Any, row: int) -> float:
     """Return the earth mover's distance of sorted values to the table, by nested sets of values."""
-    total = table.limits[row, 1]
+    total = table.thresholds[row, 1]
     for level in range(table.rows[row, 3], table.rows[row, 4]):
         i = 0
         while i < size:
@@ -114,12 +119,12 @@ def _nested(values: Any, size: int, table: Any, row: int) -> float:
 
 @inner
 def _violation(values: Any, size: int, table: Any, row: int, counts: Any) -> float:
-    """Return how far sorted values are from keeping one limit; 0 if they keep it."""
-    kind, limit = table.rows[row, 0], table.limits[row, 0]
+    """Return the distance of sorted values from satisfying one requirement; 0 if they satisfy it."""
+    kind, threshold = table.rows[row, 0], table.thresholds[row, 0]
     if kind == ORDERED:
-        return max(0.0, _ordered(values, size, table, row) - limit)
+        return max(0.0, _ordered(values, size, table, row) - threshold)
     if kind == NESTED:
-        return max(0.0, _nested(values, size, table, row) - limit)
+        return max(0.0, _nested(values, size, table, row) - threshold)
     low = table.rows[row, 5]
     different, first = 0, 0
     total = 0.0
@@ -135,32 +140,32 @@ def _violation(values: Any, size: int, table: Any, row: int, counts: Any) -> flo
         if kind == ENTROPY:
             total += count * np.log(count)
         elif kind == ALPHA:
-            total += max(0.0, count / size - limit)
+            total += max(0.0, count / size - threshold)
         elif kind == BETA:
-            total += max(0.0, count / size - limit * table.shares[0, low + values[i]])
+            total += max(0.0, count / size - threshold * table.shares[0, low + values[i]])
         i = j
     if kind == DISTINCT:
-        return max(0.0, limit - different) / limit
+        return max(0.0, threshold - different) / threshold
     if kind == ENTROPY:
-        return max(0.0, limit - (np.log(size) - total / size))
+        return max(0.0, threshold - (np.log(size) - total / size))
     if kind == RECURSIVE:
         rest = size
         for _ in range(table.rows[row, 2] - 1):
             best = 0
-            for place in range(different):
-                if counts[place] > counts[best]:
-                    best = place
+            for position in range(different):
+                if counts[position] > counts[best]:
+                    best = position
             rest -= counts[best]
             counts[best] = 0
-        if first >= limit * rest:
-            return (first - limit * rest) / size + 1e-6
+        if first >= threshold * rest:
+            return (first - threshold * rest) / size + 1e-6
         return 0.0
     return total
 
 
 @inner
 def _total(values: Any, size: int, table: Any, counts: Any, most: float) -> float:
-    """Return the violation of all limits; stops where it exceeds ``most``."""
+    """Return the violation of all requirements; stops where it exceeds ``most``."""
     total = 0.0
     for row in range(len(table.rows)):
         total += _violation(values[table.rows[row, 1]], size, table, row, counts)
@@ -170,8 +175,8 @@ def _total(values: Any, size: int, table: Any, counts: Any, most: float) -> floa
 
 
 @inner
-def _load(codes: Any, members: Any, size: int, values: Any) -> None:
-    """Write the sorted values of a group, one line per column."""
+def _read_values(codes: Any, members: Any, size: int, values: Any) -> None:
+    """Write the sorted values of a group, one row per column."""
     for column in range(codes.shape[1]):
         for i in range(size):
             values[column, i] = codes[members[i], column]
@@ -184,7 +189,7 @@ def _replaced(values: Any, size: int, codes: Any, old: int, new: int, result: An
     for column in range(codes.shape[1]):
         leaves = codes[old, column] if old >= 0 else -1
         comes = codes[new, column] if new >= 0 else -1
-        place = 0
+        position = 0
         line, target = values[column], result[column]
         for i in range(size):
             value = line[i]
@@ -192,13 +197,13 @@ def _replaced(values: Any, size: int, codes: Any, old: int, new: int, result: An
                 leaves = -1
                 continue
             if 0 <= comes <= value:
-                target[place] = comes
-                place += 1
+                target[position] = comes
+                position += 1
                 comes = -1
-            target[place] = value
-            place += 1
+            target[position] = value
+            position += 1
         if comes >= 0:
-            target[place] = comes
+            target[position] = comes
     return size - (1 if old >= 0 else 0) + (1 if new >= 0 else 0)
 
 
@@ -211,46 +216,45 @@ def violations(codes: Any, members: Any, starts: Any, sizes: Any, table: Any) ->
     found = np.zeros(sizes.size)
     for g in range(sizes.size):
         if sizes[g]:
-            _load(codes, members[starts[g] : starts[g] + sizes[g]], sizes[g], values)
+            _read_values(codes, members[starts[g] : starts[g] + sizes[g]], sizes[g], values)
             found[g] = _total(values, sizes[g], table, counts, np.inf)
     return found
 
 
 @inner
 def _closest(projected: Any, size: int, sign: float, chosen: Any) -> int:
-    """Choose up to MANY records with the smallest signed projection; all of them in a small group."""
-    if size <= MANY:
+    """Choose up to MAX_CANDIDATES records with the smallest signed projection; all of them in a small group."""
+    if size <= MAX_CANDIDATES:
         for i in range(size):
             chosen[i] = i
         return size
     count = 0
     for i in range(size):
         value = sign * projected[i]
-        if count == MANY and value >= sign * projected[chosen[MANY - 1]]:
+        if count == MAX_CANDIDATES and value >= sign * projected[chosen[MAX_CANDIDATES - 1]]:
             continue
-        j = min(count, MANY - 1)
+        j = min(count, MAX_CANDIDATES - 1)
         while j > 0 and sign * projected[chosen[j - 1]] > value:
             chosen[j] = chosen[j - 1]
             j -= 1
         chosen[j] = i
-        count = min(count + 1, MANY)
+        count = min(count + 1, MAX_CANDIDATES)
     return count
 
 
 @compiled(error_model="numpy")
 def exchange(
-    points: Any, codes: Any, table: Any, members: Any, starts: Any, room: Any, sizes: Any, centroids: Any,
-    broken: Any, queue: Any, around: Any, k: int, refining: bool, wish: Any,
+    points: Any, codes: Any, table: Any, members: Any, starts: Any, capacity: Any, sizes: Any, centroids: Any,
+    violation: Any, queue: Any, around: Any, k: int, refining: bool, merge_target: Any,
 ) -> int:  # fmt: skip
     """Repair (or refine) the groups of a queue, one after the other; returns the number of steps taken.
 
-    ``around[i]`` are the groups near the i-th of the queue (-1: none). ``room[g]`` is how many members group g may have
-    in ``members``. ``broken`` is the violation of each group. A group that had better join another is left as it is,
-    and the other noted in ``wish``, or NO_WAY if no step helps. Groups of more than LARGE records only join: one record
-    changes little in them.
+    ``around[i]`` are the groups near the i-th of the queue (-1: none). ``capacity[g]`` is the number of members that
+    group g may have in ``members``. ``violation`` is the violation of each group. A group that is better merged with
+    another one is left as it is, and the other one is written into ``merge_target``, or NO_STEP if no step helps.
     """
     n_columns, d = codes.shape[1], points.shape[1]
-    most = room.max() + 1
+    most = capacity.max() + 1
     own = np.empty((n_columns, most), np.int64)
     other = np.empty((n_columns, most), np.int64)
     left = np.empty((n_columns, 2 * most), np.int64)
@@ -262,20 +266,20 @@ def exchange(
     steps = 0
     for q in range(queue.size):
         g = queue[q]
-        for _ in range(STEPS):
+        for _ in range(MAX_STEPS):
             size = sizes[g]
-            if size == 0 or (broken[g] <= KEPT) != refining or (refining and size > LARGE):
+            if size == 0 or (violation[g] <= SATISFIED) != refining or (refining and size > LARGE_GROUP):
                 break
             start = starts[g]
-            _load(codes, members[start : start + size], size, own)
+            _read_values(codes, members[start : start + size], size, own)
             best = -1e-9 if refining else np.inf
-            partner, leaves, comes, joins = -1, -1, -1, False
-            for place in range(around.shape[1]):
-                h = around[q, place]
-                if h < 0 or h == g or sizes[h] == 0 or (refining and broken[h] > KEPT):
+            partner, leaves, comes, merges = -1, -1, -1, False
+            for position in range(around.shape[1]):
+                h = around[q, position]
+                if h < 0 or h == g or sizes[h] == 0 or (refining and violation[h] > SATISFIED):
                     continue
                 their, begin = sizes[h], starts[h]
-                _load(codes, members[begin : begin + their], their, other)
+                _read_values(codes, members[begin : begin + their], their, other)
                 apart = 0.0
                 for j in range(d):
                     between[j] = centroids[g, j] - centroids[h, j]
@@ -290,12 +294,12 @@ def exchange(
                     for j in range(d):
                         along += points[members[begin + i], j] * between[j]
                     other_along[i] = along
-                n_own = _closest(own_along, size, 1.0, own_chosen) if max(size, their) <= LARGE else 0
+                n_own = _closest(own_along, size, 1.0, own_chosen) if max(size, their) <= LARGE_GROUP else 0
                 n_other = _closest(other_along, their, -1.0, other_chosen)
-                together = broken[g] + broken[h]
-                allowed = max(broken[h], KEPT)
-                may_give = size > k and their + 1 < room[h]  # one place stays free for exchanges
-                may_take = their > k and size + 1 < room[g] and n_own > 0
+                together = violation[g] + violation[h]
+                allowed = max(violation[h], SATISFIED)
+                may_give = size > k and their + 1 < capacity[h]  # one entry stays free for exchanges
+                may_take = their > k and size + 1 < capacity[g] and n_own > 0
                 for a in range(-1, n_own):
                     if a == -1 and not may_take:
                         continue
@@ -334,21 +338,21 @@ def exchange(
                                 differ |= codes[x, column] != codes[y, column]
                             if not differ:
                                 continue
-                        limit = KEPT if refining else together - 1e-9
+                        largest = SATISFIED if refining else together - 1e-9
                         new_size = _replaced(own, size, codes, x, y, left)
-                        new_own = _total(left, new_size, table, counts, limit)
-                        if new_own > limit:
+                        new_own = _total(left, new_size, table, counts, largest)
+                        if new_own > largest:
                             continue
                         new_size = _replaced(other, their, codes, y, x, right)
                         new_other = _total(right, new_size, table, counts, allowed)
-                        if new_other > allowed or (not refining and new_own + new_other > limit):
+                        if new_other > allowed or (not refining and new_own + new_other > largest):
                             continue
                         gain = together - new_own - new_other
                         score = cost
                         if not refining:
                             score = cost / gain if cost > 0.0 else cost * gain
                         if score < best:
-                            best, partner, leaves, comes, joins = score, h, x, y, False
+                            best, partner, leaves, comes, merges = score, h, x, y, False
                 if refining:
                     continue
                 cost = apart * size * their / (size + their)
@@ -361,10 +365,10 @@ def exchange(
                         _sort(left[column], size + their)
                     gain = together - _total(left, size + their, table, counts, together)
                     if gain > 1e-9 and cost / gain < best:
-                        best, partner, joins = cost / gain, h, True
-            if partner < 0 or joins:
+                        best, partner, merges = cost / gain, h, True
+            if partner < 0 or merges:
                 if not refining:
-                    wish[g] = partner if joins else NO_WAY
+                    merge_target[g] = partner if merges else NO_STEP
                 break
             steps += 1
             h = partner
@@ -372,10 +376,10 @@ def exchange(
                 source, target, record = (g, h, leaves) if turn == 0 else (h, g, comes)
                 if record < 0:
                     continue
-                place = starts[source]
-                while members[place] != record:
-                    place += 1
-                members[place] = members[starts[source] + sizes[source] - 1]
+                position = starts[source]
+                while members[position] != record:
+                    position += 1
+                members[position] = members[starts[source] + sizes[source] - 1]
                 for j in range(d):
                     total = centroids[source, j] * sizes[source] - points[record, j]
                     centroids[source, j] = total / (sizes[source] - 1.0)
@@ -386,6 +390,6 @@ def exchange(
                     centroids[target, j] = total / (sizes[target] + 1.0)
                 sizes[target] += 1
             for changed in (g, h):
-                _load(codes, members[starts[changed] : starts[changed] + sizes[changed]], sizes[changed], left)
-                broken[changed] = _total(left, sizes[changed], table, counts, np.inf)
+                _read_values(codes, members[starts[changed] : starts[changed] + sizes[changed]], sizes[changed], left)
+                violation[changed] = _total(left, sizes[changed], table, counts, np.inf)
     return steps

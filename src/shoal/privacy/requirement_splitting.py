@@ -1,8 +1,8 @@
-"""Split groups that grew while they were repaired, where both parts keep the limits.
+"""Split groups that grew while they were repaired, where both parts satisfy the requirements.
 
-A group is laid out along the line between two of its most distant members and cut where the squared error falls most
-among the cuts that leave k records and no broken limit on either side. All groups are split at once, again and again
-until none can be.
+A group is projected on the line between two of its most distant members and cut where the squared error falls most
+among the cuts that leave k records and no violation on either side. All groups are split at once, again and again until
+none can be split.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from shoal.privacy.counts import Floats, Integers
-from shoal.privacy.requirement_exchange import KEPT, violations
+from shoal.privacy.requirement_exchange import SATISFIED, violations
 
-_CUTS = 9
+_CUTS = 9  # cuts that are tried for each group
 
 
 def split_groups(state: Any, k: int) -> tuple[Integers, int]:
@@ -32,8 +32,8 @@ def split_groups(state: Any, k: int) -> tuple[Integers, int]:
         sizes = np.bincount(group)
         cut = _best_cuts(state, order, sizes, k)
         found = np.flatnonzero(cut > 0)
-        place = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        second = (np.repeat(cut, sizes) > 0) & (place >= np.repeat(cut, sizes))
+        position = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        second = (np.repeat(cut, sizes) > 0) & (position >= np.repeat(cut, sizes))
         new = np.zeros(sizes.size, np.int64)
         new[found] = count + np.arange(found.size)
         labels[order[second]] = np.repeat(new, sizes)[second]
@@ -46,12 +46,12 @@ def split_groups(state: Any, k: int) -> tuple[Integers, int]:
 
 
 def _along(points: Floats, group: Integers) -> Floats:
-    """Return the place of each record on the line between two distant members of its group."""
+    """Return the position of each record on the line between two distant members of its group."""
     sizes = np.bincount(group)
     centroids = np.column_stack([np.bincount(group, column) for column in points.T]) / sizes[:, None]
-    one = _farthest(points, centroids[group], group)
-    two = _farthest(points, points[one][group], group)
-    along: Floats = np.einsum("ij,ij->i", points, points[two][group] - points[one][group])
+    first = _farthest(points, centroids[group], group)
+    second = _farthest(points, points[first][group], group)
+    along: Floats = np.einsum("ij,ij->i", points, points[second][group] - points[first][group])
     return along
 
 
@@ -75,10 +75,10 @@ def _best_cuts(state: Any, order: Integers, sizes: Integers, k: int) -> Integers
     gain = gap * (parts * (sizes[:, None] - parts)) / sizes[:, None]
     starts = np.stack([np.broadcast_to(firsts[:, None], parts.shape), firsts[:, None] + parts], axis=2)
     lengths = np.stack([parts, sizes[:, None] - parts], axis=2)
-    broken = violations(
+    violation = violations(
         state.codes, order, starts.reshape(-1).astype(np.int64), lengths.reshape(-1).astype(np.int64), state.table
     )
-    allowed = (broken.reshape(lengths.shape) <= KEPT).all(axis=2)
+    allowed = (violation.reshape(lengths.shape) <= SATISFIED).all(axis=2)
     best = np.argmax(np.where(allowed, gain, -1.0), axis=1)
     rows = np.arange(sizes.size)
     return np.where(allowed[rows, best], parts[rows, best], 0)

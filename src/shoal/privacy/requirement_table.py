@@ -1,8 +1,8 @@
-"""The limits of a protection as arrays for the compiled loops, and what follows from them before anything is grouped.
+"""The requirements of a protection as arrays for the compiled loops, and the group size that follows from them.
 
-``smallest_size`` is how many records a group needs at least to keep the limits: l different values need l records, a
-share of at most alpha needs 1/alpha, and t-closeness needs enough records for shares that are multiples of 1/size to be
-near those of the table: about 1/(4t) where all values differ. (Soria-Comas et al. 2015 give 1/(2t), which suffices.)
+``smallest_size`` is the number of records that a group needs at least: l different values need l records, a share of at
+most alpha needs 1/alpha, and t-closeness needs enough records for shares that are multiples of 1/size to be near those
+of the table: about 1/(4t) where all values differ. (Soria-Comas et al. 2015 give 1/(2t), which suffices.)
 """
 
 from __future__ import annotations
@@ -15,25 +15,34 @@ from numpy.typing import NDArray
 
 from shoal.privacy.confidential import Values
 from shoal.privacy.counts import Floats
-from shoal.privacy.requirement_exchange import ALPHA, BETA, DISTINCT, ENTROPY, NESTED, ORDERED, RECURSIVE, LimitTable
+from shoal.privacy.requirement_exchange import (
+    ALPHA,
+    BETA,
+    DISTINCT,
+    ENTROPY,
+    NESTED,
+    ORDERED,
+    RECURSIVE,
+    RequirementTable,
+)
 from shoal.schema.requirements import Diversity, Requirements
 
-_MARGIN = 1e-9
-_MOST_SIZE = 1000
+_TOLERANCE = 1e-9
+_MAX_SIZE = 1000
 
 
-def build_table(requirements: Requirements, columns: Sequence[Values]) -> LimitTable:
-    """Return one row per limit and confidential column."""
+def build_requirement_table(requirements: Requirements, columns: Sequence[Values]) -> RequirementTable:
+    """Return one row per requirement and confidential column."""
     widest = max(column.n_values for column in columns)
-    rows, limits, shares = [], [], []
+    rows, thresholds, shares = [], [], []
     nodes: list[NDArray[np.int64]] = []
     sets: list[NDArray[np.float64]] = [np.zeros((2, 1))]
     start = 0
-    for place, column in enumerate(columns):
+    for number, column in enumerate(columns):
         share = _shares(column)
         below = np.cumsum(share)
         shares.append(np.vstack([np.append(share, 0.0), np.append(below, 1.0), np.append(0.0, np.cumsum(below))]))
-        for kind, limit, l in _rows(requirements, column):
+        for kind, threshold, l in _rows(requirements, column):
             first, empty = len(nodes), 0.0
             for level in column.distance.levels if kind == NESTED else ():
                 total = np.bincount(level.node, share, minlength=level.weight.size)
@@ -42,12 +51,12 @@ def build_table(requirements: Requirements, columns: Sequence[Values]) -> LimitT
                 nodes.append(node)
                 sets.append(np.vstack([level.weight, total]))
                 empty += float(level.weight @ total)
-            rows.append((kind, place, int(l), first, len(nodes), start, column.n_values))
-            limits.append((limit, empty))
+            rows.append((kind, number, int(l), first, len(nodes), start, column.n_values))
+            thresholds.append((threshold, empty))
         start += column.n_values + 1
-    return LimitTable(
+    return RequirementTable(
         rows=np.array(rows, np.int64),
-        limits=np.array(limits, np.float64),
+        thresholds=np.array(thresholds, np.float64),
         shares=np.ascontiguousarray(np.hstack(shares)),
         nodes=np.array(nodes, np.int64).reshape(len(nodes), widest),
         sets=np.ascontiguousarray(np.hstack(sets)),
@@ -55,7 +64,7 @@ def build_table(requirements: Requirements, columns: Sequence[Values]) -> LimitT
 
 
 def smallest_size(requirements: Requirements, columns: Sequence[Values], n: int) -> int:
-    """Return the number of records that any group needs to keep the limits, whatever its members.
+    """Return the minimum number of records of a group that satisfies the requirements, whatever its members are.
 
     Examples
     --------
@@ -67,24 +76,24 @@ def smallest_size(requirements: Requirements, columns: Sequence[Values], n: int)
     """
     sizes = [1]
     for column in columns:
-        for kind, limit, extra in _rows(requirements, column):
+        for kind, threshold, extra in _rows(requirements, column):
             if kind == DISTINCT:
-                sizes.append(int(limit))
+                sizes.append(int(threshold))
             elif kind == ENTROPY:
-                sizes.append(math.ceil(math.exp(limit) - _MARGIN))
+                sizes.append(math.ceil(math.exp(threshold) - _TOLERANCE))
             elif kind == RECURSIVE:
                 sizes.append(int(extra))
             elif kind == ALPHA:
-                sizes.append(math.ceil(1 / limit - _MARGIN))
+                sizes.append(math.ceil(1 / threshold - _TOLERANCE))
             elif kind == BETA:
-                sizes.append(math.ceil(1 / (limit * float(_shares(column).max())) - _MARGIN))
+                sizes.append(math.ceil(1 / (threshold * float(_shares(column).max())) - _TOLERANCE))
             else:
-                sizes.append(_size_for_closeness(column, limit, n))
+                sizes.append(_size_for_closeness(column, threshold, n))
     return max(sizes)
 
 
 def _rows(requirements: Requirements, column: Values) -> list[tuple[int, float, float]]:
-    """Return kind, limit and parameter of each limit for a column."""
+    """Return kind, threshold and parameter of each requirement for a column."""
     rows: list[tuple[int, float, float]] = []
     if requirements.l is not None:
         if requirements.l_kind == Diversity.DISTINCT:
@@ -112,12 +121,13 @@ def _size_for_closeness(column: Values, t: float, n: int) -> int:
         sets, weight = np.cumsum(share)[:-1], np.full(max(share.size - 1, 0), 1.0 / max(share.size - 1, 1))
     else:
         parts = [
-            (np.bincount(one.node, share, minlength=one.weight.size), one.weight) for one in column.distance.levels
+            (np.bincount(level.node, share, minlength=level.weight.size), level.weight)
+            for level in column.distance.levels
         ]
         sets, weight = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-    most = min(n, _MOST_SIZE)
+    most = min(n, _MAX_SIZE)
     for size in range(1, most):
-        if float(np.abs(np.rint(sets * size) / size - sets) @ weight) <= t + _MARGIN:
+        if float(np.abs(np.rint(sets * size) / size - sets) @ weight) <= t + _TOLERANCE:
             return size
     return most
 

@@ -1,4 +1,4 @@
-"""t-closeness: the values of every class are distributed nearly as in the whole table (Li et al. 2007).
+"""t-closeness: the distribution in every equivalence class is close to that of the whole table (Li et al. 2007).
 
 The distance of the two distributions is the earth mover's distance over a ground distance (see ``ground_distances``);
 Thaeter 2021, Def. 3.13. Computed from the values that occur in a class alone: O(entries log values) for ordered values,
@@ -14,7 +14,9 @@ from shoal.privacy.ground_distances import GroundDistance
 
 
 def closeness(counts: Counts, distance: GroundDistance) -> Floats:
-    """Return the earth mover's distance of each class to the whole table; 0 for a class without known values.
+    """Return the earth mover's distance of each class to the whole table.
+
+    A class without known values is as far from the table as the worst class with a single value.
 
     Examples
     --------
@@ -27,7 +29,8 @@ def closeness(counts: Counts, distance: GroundDistance) -> Floats:
     array([0.5, 0.5])
     """
     found = _ordered(counts) if distance.name == "ordered" else _nested(counts, distance)
-    return np.where(counts.known > 0, np.maximum(found, 0.0), 0.0)
+    found = np.where(counts.known > 0, np.maximum(found, 0.0), 0.0)
+    return counts.worst_where_unknown(found, lambda single: closeness(single, distance), 1.0)
 
 
 def _ordered(counts: Counts) -> Floats:

@@ -1,23 +1,22 @@
-"""Columns whose groups are generalised: to a node of a hierarchy, a set, a range, or nothing; and what that costs.
+"""Generalisation of groups to a node of a hierarchy or to a set, with its penalties (Thaeter 2021, section 3.1).
 
-Thaeter 2021, section 3.1. Each way gives the texts that are released, a number that a reader would put in the place of
-a generalised one, and the penalties NCP and Total-IL of section 3.2 for each group.
+Each variant returns the texts that are released, a number that a reader would assume instead of the text, and the
+penalties NCP and Total-IL of section 3.2 for each group.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.grouping import Grouping
-from shoal.core.hierarchy import Hierarchy, text_of
-from shoal.flow.encoding import Codec
-from shoal.recoding.sets import group_sets, set_texts
+from shoal.core.group_statistics import group_sets
+from shoal.core.grouping import Groups
+from shoal.core.hierarchy import Hierarchy
+from shoal.recoding.range_texts import set_texts
 
 Floats = NDArray[np.float64]
 
@@ -31,11 +30,11 @@ class Generalised:
     texts
         What is released for each group; None where it is missing.
     values
-        The mean of the values that the text stands for, as the codec sees them.
+        The mean of the values that the text represents, in the units of the encoding.
     options
-        How many values the text may stand for.
+        How many values the text may represent.
     ncp, height
-        The penalties of section 3.2 for each group: the share of the values that the text stands for, and the height
+        The penalties of section 3.2 for each group: the share of the values that the text represents, and the height
         of its node as a share of the height of the tree; 0 for a value itself, 1 for everything.
     """
 
@@ -46,10 +45,27 @@ class Generalised:
     height: Floats
 
 
-def generalise_to_sets(codec: Codec, series: nw.Series[Any], values: Floats, grouping: Grouping) -> Generalised:
-    """Replace the values of each group by the set of them."""
-    distinct, codes = _distinct(values)
-    names = _names(codec, series, distinct)
+def generalise_to_sets(
+    distinct: Floats, codes: NDArray[np.int64], names: Sequence[str | None], grouping: Groups
+) -> Generalised:
+    """Replace the values of each group by the set of them.
+
+    Parameters
+    ----------
+    distinct
+        The different values of the column, in ascending order.
+    codes
+        The position of each record's value among them.
+    names
+        The text of each different value; None for a missing one.
+    grouping
+        The groups.
+
+    Returns
+    -------
+    generalised
+        Texts and penalties of each group.
+    """
     members, counts = group_sets(codes, grouping)
     starts = np.cumsum(counts) - counts
     means = np.add.reduceat(distinct[members], starts) / counts
@@ -58,18 +74,36 @@ def generalise_to_sets(codec: Codec, series: nw.Series[Any], values: Floats, gro
 
 
 def generalise_by_hierarchy(
-    codec: Codec, series: nw.Series[Any], values: Floats, grouping: Grouping, hierarchy: Hierarchy
+    distinct: Floats,
+    codes: NDArray[np.int64],
+    names: Sequence[str | None],
+    grouping: Groups,
+    hierarchy: Hierarchy,
+    column: str,
 ) -> Generalised:
-    """Replace the values of each group by their closest common ancestor; a hole among values leads to the root."""
-    distinct, codes = _distinct(values)
-    names = _names(codec, series, distinct)
+    """Replace the values of each group by their closest common ancestor; a missing one among them leads to the root.
+
+    Parameters
+    ----------
+    distinct, codes, names, grouping
+        As in :func:`generalise_to_sets`.
+    hierarchy
+        The tree, with a leaf for every value.
+    column
+        The name of the column, for errors.
+
+    Returns
+    -------
+    generalised
+        Texts and penalties of each group.
+    """
     known = np.array([name is not None for name in names])
     leaves = np.full(distinct.size, -1, np.int64)
-    leaves[known] = hierarchy.codes([name for name in names if name is not None], codec.column.name)
-    holes = np.bincount(grouping.labels, ~known[codes], minlength=len(grouping))
+    leaves[known] = hierarchy.codes([name for name in names if name is not None], column)
+    missing = np.bincount(grouping.labels, ~known[codes], minlength=len(grouping))
     nodes = hierarchy.common_ancestors(np.where(known, leaves, 0)[codes], grouping.labels)
-    nodes = np.where(holes > 0, hierarchy.root, nodes)
-    empty = holes == grouping.sizes
+    nodes = np.where(missing > 0, hierarchy.root, nodes)
+    empty = missing == grouping.sizes
     sums, counts = _below(hierarchy, leaves[known], distinct[known])
     means = sums[nodes] / np.maximum(counts[nodes], 1)
     texts = [None if gone else hierarchy.labels[node] for node, gone in zip(nodes.tolist(), empty, strict=True)]
@@ -77,24 +111,6 @@ def generalise_by_hierarchy(
     height = np.where(empty, 0.0, hierarchy.heights[nodes] / max(int(hierarchy.heights[hierarchy.root]), 1))
     options = np.maximum(hierarchy.sizes[nodes], 1).astype(np.float64)
     return Generalised(texts, np.where(empty, np.nan, means), options, ncp, height)
-
-
-def text_series(texts: list[str | None], grouping: Grouping, like: nw.Series[Any]) -> nw.Series[Any]:
-    """Return the text of each record's group as a column in the library of another one."""
-    column = np.array(texts, dtype=object)[grouping.labels]
-    return nw.new_series(like.name, column.tolist(), nw.String, backend=like.implementation)
-
-
-def _distinct(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    distinct, codes = np.unique(values, return_inverse=True)  # equal NaN are one value
-    return distinct, codes.reshape(-1).astype(np.int64)
-
-
-def _names(codec: Codec, series: nw.Series[Any], distinct: Floats) -> list[str | None]:
-    known = ~np.isnan(distinct)
-    shown = codec.restore(distinct[known], series).to_list()
-    found = [None if value is None or value != value else text_of(value) for value in shown]  # noqa: PLR0124 - NaN
-    return [*found, *([None] * int((~known).sum()))]
 
 
 def _below(hierarchy: Hierarchy, leaves: NDArray[np.int64], values: Floats) -> tuple[Floats, Floats]:

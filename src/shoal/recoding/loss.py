@@ -1,20 +1,49 @@
-"""What was lost: squared error as a share of the total, per column and overall, and the group-size measures.
+"""Information loss: squared error as a share of the total, per column and overall, and the group-size measures.
 
 Thaeter 2021, Def. 2.13 and 2.23 (SSE, SST, information loss), section 3.2 (C_DM, C_AVG). Columns are compared on the
 standardised scale. SST is the squared error of replacing the whole column by one representative: its mean or, for
-nominal columns, its most frequent category; so a loss of 1 means that a column tells no more than that one value.
+nominal columns, its most frequent category; a loss of 1 is equivalent to replacing the column by that constant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.frequency_errors import FrequencyErrors
 from shoal.core.grouping import Grouping
+from shoal.core.text import text_table
+
+if TYPE_CHECKING:
+    from shoal.core.frequency_errors import FrequencyErrors
+
+
+class StatedObjective(Protocol):
+    """An objective with a bound, as methods state it."""
+
+    @property
+    def name(self) -> str:
+        """What is minimised."""
+        ...
+
+    @property
+    def value(self) -> float:
+        """The value that was found."""
+        ...
+
+    @property
+    def bound(self) -> float | None:
+        """A proven lower bound."""
+        ...
+
+    @property
+    def gap(self) -> float | None:
+        """The share by which the value may exceed the best possible one."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -28,7 +57,7 @@ class ColumnLoss:
         number of changed cells.
     sst
         The same if the whole column were replaced by one value.
-    ncp, height
+    ncp, total_il
         For generalised columns the mean over cells of the penalties NCP and Total-IL (Thaeter 2021, section 3.2): the
         share of the domain, or of the height of the tree, that a value was widened to.
     """
@@ -36,15 +65,15 @@ class ColumnLoss:
     sse: float
     sst: float
     ncp: float | None = None
-    height: float | None = None
+    total_il: float | None = None
 
     @property
-    def information(self) -> float:
+    def information_loss(self) -> float:
         """SSE / SST; 0 for a column without variation."""
         return self.sse / self.sst if self.sst > 0 else 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Loss:
     """The loss of a release.
 
@@ -54,22 +83,61 @@ class Loss:
         The loss of each quasi-identifier.
     discernibility
         C_DM: the sum of squared group sizes; the best is n k.
-    average_size
+    c_avg
         C_AVG: the average group size divided by k; the best is 1.
-    tables
-        For tables of categories: the errors in frequency tables.
-    bound, gap
-        Where the method proved it: no grouping costs less than ``bound``, and this one costs at most the share ``gap``
-        more. The cost is what the method minimises: the squared error to the means of the groups (standardised,
-        weighted columns), or for categories the cells that differ within the groups.
+    frequency_tables
+        For categorical microdata: the errors in frequency tables.
+    objective
+        What the method minimised, with the bound that it proved; None where the reported loss is weighted by sampling
+        weights and so another quantity. The objective is the squared error to the means of the groups (standardised,
+        weighted columns), for categories the cells that differ within the groups.
+
+    Examples
+    --------
+    >>> Loss({"age": ColumnLoss(1.0, 4.0)}, 18, 1.0)
+    <Loss: information loss 25.00 % over 1 quasi-identifier>
     """
 
     columns: Mapping[str, ColumnLoss]
     discernibility: int
-    average_size: float
-    tables: FrequencyErrors | None = None
-    bound: float | None = None
-    gap: float | None = None
+    c_avg: float
+    frequency_tables: FrequencyErrors | None = None
+    objective: StatedObjective | None = None
+
+    def __repr__(self) -> str:
+        plural = "" if len(self.columns) == 1 else "s"
+        text = f"information loss {100 * self.information_loss:.2f} % over {len(self.columns)} quasi-identifier{plural}"
+        return f"<Loss: {text}>"
+
+    def __str__(self) -> str:
+        rows = [(name, f"{100 * column.information_loss:.2f} %") for name, column in self.columns.items()]
+        return text_table(("quasi-identifier", "loss"), [*rows, ("all", f"{100 * self.information_loss:.2f} %")])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{100 * column.information_loss:.2f}&nbsp;%</td></tr>"
+            for name, column in self.columns.items()
+        )
+        total = f"<tr><th>all</th><th>{100 * self.information_loss:.2f}&nbsp;%</th></tr>"
+        return f"<table><tr><th>quasi-identifier</th><th>information loss</th></tr>{rows}{total}</table>"
+
+    def rows(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+        """Return the header and the rows of the table of losses, one row per quasi-identifier."""
+        header = ("column", "information_loss", "sse", "sst", "ncp", "total_il")
+        return header, [
+            (name, column.information_loss, column.sse, column.sst, column.ncp, column.total_il)
+            for name, column in self.columns.items()
+        ]
+
+    @property
+    def bound(self) -> float | None:
+        """A proven lower bound of the objective; None if nothing was proven."""
+        return None if self.objective is None else self.objective.bound
+
+    @property
+    def gap(self) -> float | None:
+        """By which share the objective may exceed the best possible value; None if that is unknown."""
+        return None if self.objective is None else self.objective.gap
 
     @property
     def sse(self) -> float:
@@ -82,7 +150,7 @@ class Loss:
         return sum(column.sst for column in self.columns.values())
 
     @property
-    def information(self) -> float:
+    def information_loss(self) -> float:
         """SSE / SST, a fraction; 0 where nothing varies."""
         return self.sse / self.sst if self.sst > 0 else 0.0
 
@@ -97,7 +165,7 @@ def squared_loss(
 
     Examples
     --------
-    >>> squared_loss(np.array([-1.0, 1.0]), np.array([0.0, 0.0])).information
+    >>> squared_loss(np.array([-1.0, 1.0]), np.array([0.0, 0.0])).information_loss
     1.0
     """
     known = ~np.isnan(original)
@@ -121,11 +189,11 @@ def _sum_of_squares(differences: NDArray[np.float64], weights: NDArray[np.float6
 def mismatch_loss(
     original: NDArray[np.float64], released: NDArray[np.float64], weights: NDArray[np.float64] | None = None
 ) -> ColumnLoss:
-    """Return the loss of a nominal column: changed cells, against giving everybody the most frequent category.
+    """Return the loss of a nominal column: changed cells, against replacing all cells by the most frequent category.
 
     Examples
     --------
-    >>> mismatch_loss(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.0, 0.0])).information
+    >>> mismatch_loss(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.0, 0.0])).information_loss
     1.0
     """
     known = ~np.isnan(original)

@@ -1,6 +1,7 @@
-"""The range of each group, as text such as ``34-41``. Cost O(n log n).
+"""Texts of ranges and sets: ``34-41`` for the range of a group, ``{baker, painter}`` for the set of its values.
 
-A range says nothing false about anybody, but it shows the true lowest and highest value of the group.
+Neither contains a false statement about a record; a range reveals the minimum and maximum of the group, a set every
+value that occurs in it.
 """
 
 from __future__ import annotations
@@ -10,25 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.grouping import Grouping
-
-
-def group_ranges(values: NDArray[np.float64], grouping: Grouping) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the record with the lowest and the record with the highest value of each group.
-
-    Examples
-    --------
-    >>> lowest, highest = group_ranges(np.array([5.0, 3.0, 9.0, 9.0]), Grouping([0, 0, 1, 1], k=2))
-    >>> lowest.tolist(), highest.tolist()
-    ([1, 2], [0, 3])
-    """
-    order = np.lexsort((values, grouping.labels))
-    ends = np.cumsum(grouping.sizes)
-    return order[ends - grouping.sizes], order[ends - 1]
+from shoal.core.text import text_of
 
 
 def range_texts(lowest: Sequence[object], highest: Sequence[object]) -> list[str | None]:
-    """Return ``low-high`` for each group, one value where both are equal, and nothing where both are missing.
+    """Return ``low-high`` for each group, one value where both are equal, and None where both are missing.
 
     Where values contain a hyphen themselves (negative numbers, dates), all ranges of the column are written
     ``low to high``.
@@ -40,7 +27,7 @@ def range_texts(lowest: Sequence[object], highest: Sequence[object]) -> list[str
     >>> range_texts([-5, 1], [-3, 2])
     ['-5 to -3', '1 to 2']
     """
-    pairs = [(_text(low), _text(high)) for low, high in zip(lowest, highest, strict=True)]
+    pairs = [(text_of(low), text_of(high)) for low, high in zip(lowest, highest, strict=True)]
     joint = " to " if any("-" in text for pair in pairs for text in pair) else "-"
     return [
         None if low is None else (text_low if text_low == text_high else f"{text_low}{joint}{text_high}")
@@ -48,8 +35,22 @@ def range_texts(lowest: Sequence[object], highest: Sequence[object]) -> list[str
     ]
 
 
-def _text(value: object) -> str:
-    """Write numbers as short as they can be read back: 34.0 as 34."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    return str(value)
+def set_texts(codes: NDArray[np.int64], counts: NDArray[np.int64], names: Sequence[str | None]) -> list[str | None]:
+    """Return ``{a, b}`` for each group, a single value as it is, and nothing where that value is missing.
+
+    Examples
+    --------
+    >>> set_texts(np.array([0, 2, 1]), np.array([2, 1]), ["ash", "elm", "oak"])
+    ['{ash, oak}', 'elm']
+    """
+    texts: list[str | None] = []
+    start = 0
+    for count in counts.tolist():
+        inside = [names[code] for code in codes[start : start + count].tolist()]
+        start += count
+        texts.append(inside[0] if count == 1 else "{" + ", ".join(_shown(name) for name in inside) + "}")
+    return texts
+
+
+def _shown(name: str | None) -> str:
+    return "(missing)" if name is None else name

@@ -1,4 +1,4 @@
-"""Whole numbers for the means of an integer column, such that the sum of the column survives.
+"""Integers for the means of an integer column, such that the sum of the column survives.
 
 Each mean is rounded down or up. Going through the groups in the order of their means, the direction is chosen such that
 the sum of everything rounded so far stays as near as possible to the true sum; neighbouring groups thus balance each
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from shoal.core.compiled import compiled
 
-FEW = 5_000
+INTERPRETED_GROUPS = 5_000  # up to here the plain loop is faster than compiling it
 
 
 def round_keeping_sum(means: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round means to whole numbers, keeping the sum of ``means * sizes``.
+    """Round means to integers, keeping the sum of ``means * sizes``.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def round_keeping_sum(means: NDArray[np.float64], sizes: NDArray[np.float64]) ->
     """
     order = np.argsort(means, kind="stable")
     sizes = sizes.astype(np.float64)
-    run = _round.function if means.size <= FEW else _round  # few groups are not worth a compilation
+    run = _round.function if means.size <= INTERPRETED_GROUPS else _round
     rounded: NDArray[np.float64] = run(means, sizes, order)
     _repair(means, sizes, rounded)
     return rounded
@@ -49,7 +49,7 @@ def round_keeping_sum(means: NDArray[np.float64], sizes: NDArray[np.float64]) ->
 @compiled
 def _round(means: Any, sizes: Any, order: Any) -> Any:
     rounded = np.empty(means.size)
-    owed = 0.0  # true sum less rounded sum
+    balance = 0.0  # true sum less rounded sum
     for place in range(order.size):
         g = order[place]
         low = np.floor(means[g])
@@ -57,23 +57,23 @@ def _round(means: Any, sizes: Any, order: Any) -> Any:
             rounded[g] = means[g]
             continue
         excess = (means[g] - low) * sizes[g]
-        rounded[g] = low + 1.0 if abs(owed + excess - sizes[g]) < abs(owed + excess) else low
-        owed += (means[g] - rounded[g]) * sizes[g]
+        rounded[g] = low + 1.0 if abs(balance + excess - sizes[g]) < abs(balance + excess) else low
+        balance += (means[g] - rounded[g]) * sizes[g]
     return rounded
 
 
 def _repair(means: NDArray[np.float64], sizes: NDArray[np.float64], rounded: NDArray[np.float64]) -> None:
     """Turn round one group that was rounded down and one that was rounded up, where that brings the sum nearer."""
     fraction = rounded - means
-    owed = -float(np.nansum(fraction * sizes))
+    balance = -float(np.nansum(fraction * sizes))
     up = _one_of_each_size(np.flatnonzero(fraction < 0), sizes, fraction)
     down = _one_of_each_size(np.flatnonzero(fraction > 0), sizes, -fraction)
-    if abs(owed) < 1e-6:
+    if abs(balance) < 1e-6:
         return
-    best, best_pair = abs(owed) * (1 - 1e-9), (-1, -1)
+    best, best_pair = abs(balance) * (1 - 1e-9), (-1, -1)
     for a in [-1, *up]:
         for b in [-1, *down]:
-            left = abs(owed - (sizes[a] if a >= 0 else 0.0) + (sizes[b] if b >= 0 else 0.0))
+            left = abs(balance - (sizes[a] if a >= 0 else 0.0) + (sizes[b] if b >= 0 else 0.0))
             if left < best:
                 best, best_pair = left, (a, b)
     for group, step in zip(best_pair, (1.0, -1.0), strict=True):

@@ -1,4 +1,4 @@
-"""Round places along an axis: where bins begin and end, and how these places are written.
+"""Round positions along an axis: where bins begin and end, and how these positions are written.
 
 Edges are multiples of 1, 2 or 5 times a power of ten, or days, months and years: never a value of the table itself.
 """
@@ -10,7 +10,7 @@ from datetime import date
 from math import ceil, floor, inf, isfinite, log10
 
 _DAY_OF_EPOCH = date(1970, 1, 1).toordinal()
-_STEPS = {"day": (1, 2, 7, 14), "month": (1, 2, 3, 6), "year": (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)}
+_CALENDAR_STEPS = {"day": (1, 2, 7, 14), "month": (1, 2, 3, 6), "year": (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)}
 _DAYS = {"day": 1.0, "month": 30.44, "year": 365.25}
 
 
@@ -24,21 +24,21 @@ class Axis:
         Where bins begin and end.
     texts
         The same for a reader.
-    whole
-        Whether only whole numbers occur, so that a bin can be named by its first and last number.
+    integers
+        Whether only integers occur, so that a bin can be named by its first and last number.
     """
 
     edges: tuple[float, ...]
     texts: tuple[str, ...]
-    whole: bool = False
+    integers: bool = False
 
     def name(self, first: int, last: int) -> str:
         """Return the name of the bin from one edge to another; the outermost bins have no end.
 
         Examples
         --------
-        >>> axis = number_axis(18, 79, 7, whole=True)
-        >>> [axis.name(place, place + 1) for place in (0, 1, len(axis.edges) - 2)]
+        >>> axis = number_axis(18, 79, 7, integers=True)
+        >>> [axis.name(edge, edge + 1) for edge in (0, 1, len(axis.edges) - 2)]
         ['below 20', '20 to 29', '70 and above']
         """
         final = len(self.edges) - 1
@@ -48,7 +48,7 @@ class Axis:
             return f"below {self.texts[last]}"
         if last == final:
             return f"{self.texts[first]} and above"
-        if self.whole:
+        if self.integers:
             end = int(self.edges[last]) - 1
             return self.texts[first] if end == int(self.edges[first]) else f"{self.texts[first]} to {end:,}"
         return f"{self.texts[first]} to {self.texts[last]}"
@@ -70,8 +70,8 @@ def round_step(least: float) -> float:
     raise AssertionError(least)
 
 
-def number_axis(low: float, high: float, most: int, *, whole: bool = False) -> Axis | None:
-    """Return edges around ``low`` to ``high`` for at most so many bins; None where no two of them differ.
+def number_axis(low: float, high: float, most: int, *, integers: bool = False) -> Axis | None:
+    """Return edges around ``low`` to ``high`` for at most ``most`` bins; None where no two of them differ.
 
     Examples
     --------
@@ -84,11 +84,11 @@ def number_axis(low: float, high: float, most: int, *, whole: bool = False) -> A
     if not isfinite(span) or span / max(abs(low), abs(high)) < 1e-12:
         return None
     step = round_step(span / most)
-    step = max(step, 1.0) if whole else step
+    step = max(step, 1.0) if integers else step
     first, last = floor(low / step), ceil(high / step)
     last += int(last * step <= high)
-    edges = tuple(place * step for place in range(first, last + 1))
-    return Axis(edges, tuple(number_text(edge, step) for edge in edges), whole) if len(edges) > 2 else None
+    edges = tuple(multiple * step for multiple in range(first, last + 1))
+    return Axis(edges, tuple(number_text(edge, step) for edge in edges), integers) if len(edges) > 2 else None
 
 
 def number_text(value: float, step: float) -> str:
@@ -118,7 +118,12 @@ def date_axis(low: float, high: float, most: int) -> Axis | None:
         return None
     wanted = (high - low) / most
     unit, step = next(
-        ((unit, step) for unit, steps in _STEPS.items() for step in steps if step * _DAYS[unit] >= wanted * 0.999),
+        (
+            (unit, step)
+            for unit, steps in _CALENDAR_STEPS.items()
+            for step in steps
+            if step * _DAYS[unit] >= wanted * 0.999
+        ),
         ("", 0),
     )
     if not unit:
@@ -127,7 +132,7 @@ def date_axis(low: float, high: float, most: int) -> Axis | None:
     if unit == "day":
         start = floor(low / step) * step
         count = floor((high - start) / step) + 1
-        days = [float(start + place * step) for place in range(count + 1)]
+        days = [float(start + number * step) for number in range(count + 1)]
     else:
         months = step if unit == "month" else 12 * step
         begin = (first.year * 12 + first.month - 1) // months * months

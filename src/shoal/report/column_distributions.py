@@ -1,29 +1,25 @@
-"""The distributions of the quasi-identifiers of a release: which columns, and how their values are read."""
+"""The distributions of the quasi-identifiers of a release: which columns are shown, and how their values are read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from shoal.core.hierarchy import text_of
-from shoal.evaluate.paired_columns import pair_columns
-from shoal.report.histograms import Distribution, category_distribution, fewest_records, number_distribution
+from shoal.core.text import text_of
+from shoal.flow.released import Released
+from shoal.report.histograms import Distribution, category_distribution, min_bar_records, number_distribution
+from shoal.report.measured_tables import MeasuredTables
 from shoal.schema.columns import Column, Kind
-from shoal.tables import Table
 
-if TYPE_CHECKING:
-    from shoal.api.release import Release
-
-MOST = 24
-"""The most columns that are drawn: those that lost most."""
+MAX_DRAWN_COLUMNS = 24
+"""The largest number of columns that are drawn: those with the largest information loss."""
 _PER_DAY = {"ms": 86_400e3, "us": 86_400e6, "ns": 86_400e9}
 
 
 @dataclass(frozen=True)
-class Spread:
+class ColumnDistribution:
     """One column and its distribution.
 
     Parameters
@@ -31,7 +27,7 @@ class Spread:
     column
         The quasi-identifier.
     loss
-        What it lost.
+        Its information loss.
     distribution
         Its bins.
     unit
@@ -44,68 +40,59 @@ class Spread:
     unit: str = ""
 
 
-def spreads(release: Release, original: Table | None) -> tuple[Spread, ...]:
+def column_distributions(released: Released, tables: MeasuredTables) -> tuple[ColumnDistribution, ...]:
     """Return the distributions of the quasi-identifiers that lost most, in the order of the table."""
-    loss = {name: column.information for name, column in release.loss.columns.items()}
-    chosen = set(sorted(loss, key=lambda name: -loss[name])[:MOST])
-    fewest = fewest_records(release.grouping.k)
+    loss = {name: column.information_loss for name, column in released.loss.columns.items()}
+    drawn = set(sorted(loss, key=lambda name: -loss[name])[:MAX_DRAWN_COLUMNS])
+    min_records = min_bar_records(released.grouping.k)
     return tuple(
-        Spread(column, loss[column.name], *_distribution(release, original, column, fewest))
-        for column in release.schema.quasi
-        if column.name in chosen
+        ColumnDistribution(column, loss[column.name], *_distribution(tables, column, min_records))
+        for column in released.schema.quasi
+        if column.name in drawn
     )
 
 
-def _distribution(release: Release, original: Table | None, column: Column, fewest: int) -> tuple[Distribution, str]:
-    source = release.original if original is None else original
-    before = None if source is None else source.column(column.name).to_polars()
-    kind = release.table.column(column.name).to_polars().dtype if before is None else before.dtype
+def _distribution(tables: MeasuredTables, column: Column, min_records: int) -> tuple[Distribution, str]:
+    dtype = tables.series(column.name).dtype
     ordered = column.kind == Kind.ORDINAL and column.order is not None
-    plain = (kind.is_numeric() or kind.is_temporal()) and kind != pl.Time
-    if column.kind != Kind.NOMINAL and plain and not ordered:
-        return _numbers(release, original, column, before, fewest)
-    labels = {text_of(code): text for code, text in ((source or release.table).value_labels(column.name) or {}).items()}
-    counts = [
-        None if table is None else _counts(table.column(column.name).to_polars(), labels)
-        for table in (original, release.table)
-    ]
-    known = [{} if found is None else {text: count for text, count in found.items() if text} for found in counts]
-    holes = tuple(0 if found is None else found.get("", 0) for found in counts)
+    comparable = (dtype.is_numeric() or dtype.is_temporal()) and dtype != pl.Time
+    if column.kind != Kind.NOMINAL and comparable and not ordered:
+        return _numbers(tables, column, min_records)
+    return _categories(tables, column, min_records), ""
+
+
+def _categories(tables: MeasuredTables, column: Column, min_records: int) -> Distribution:
+    name, dtype = column.name, tables.series(column.name).dtype
+    labels = {text_of(code): text for code, text in (tables.reference.value_labels(name) or {}).items()}
+    before = None if tables.original is None else _counts(tables.original.column(name).to_polars(), labels)
+    after = _counts(tables.released.column(name).to_polars(), labels)
+    missing = 0 if before is None else before.pop("", 0), after.pop("", 0)
     order = None
     if column.order is not None:
-        order = [labels.get(one, one) for one in column.order]
-    elif isinstance(kind, pl.Enum):
-        order = list(kind.categories)
-    return (
-        category_distribution(
-            None if original is None else known[0], known[1], fewest, order=order, missing=(holes[0], holes[1])
-        ),
-        "",
-    )
+        order = [labels.get(category, category) for category in column.order]
+    elif isinstance(dtype, pl.Enum):
+        order = list(dtype.categories)
+    return category_distribution(before, after, min_records, order=order, missing=missing)
 
 
-def _numbers(
-    release: Release, original: Table | None, column: Column, before: pl.Series | None, fewest: int
-) -> tuple[Distribution, str]:
-    source = release.table if before is None else release.original
-    assert source is not None
-    pair = pair_columns(source, release.table, [column.name], release.schema)[0]
-    physical = source.column(column.name).to_polars()
-    dtype = physical.dtype
-    origin, per_day, unit = _origin(physical), 1.0, ""
+def _numbers(tables: MeasuredTables, column: Column, min_records: int) -> tuple[Distribution, str]:
+    pair = tables.paired([column.name])[0]
+    series = tables.series(column.name)
+    dtype = series.dtype
+    origin, per_day, unit = _origin(series), 1.0, ""
     if isinstance(dtype, pl.Datetime | pl.Duration):
         per_day = _PER_DAY[str(dtype.time_unit)]
     if isinstance(dtype, pl.Duration):
         unit = "days"
-    values = [(part + origin) / per_day for part in (pair.original, pair.released)]
-    found = number_distribution(
-        None if original is None else values[0],
-        values[1],
-        fewest,
-        whole=dtype.is_integer(),
+    before, after = ((part + origin) / per_day for part in (pair.original, pair.released))
+    distribution = number_distribution(
+        None if tables.original is None else before,
+        after,
+        min_records,
+        integers=dtype.is_integer(),
         dates=dtype.is_temporal() and not unit,
     )
-    return found, unit
+    return distribution, unit
 
 
 def _origin(series: pl.Series) -> float:
@@ -117,12 +104,11 @@ def _origin(series: pl.Series) -> float:
 
 
 def _counts(series: pl.Series, labels: dict[str, str]) -> dict[str, int]:
-    """Return how many records have each category; the empty text stands for a hole."""
-    counted = series.alias("value").value_counts().rows()
-    found: dict[str, int] = {}
-    for value, count in counted:
-        hole = value is None or (isinstance(value, float) and np.isnan(value))
-        text = "" if hole else text_of(value)
-        text = labels.get(text, text) or ("" if hole else "(empty)")
-        found[text] = found.get(text, 0) + int(count)
-    return found
+    """Return how many records have each category; the empty text represents a missing value."""
+    counts: dict[str, int] = {}
+    for value, count in series.alias("value").value_counts().rows():
+        missing = value is None or (isinstance(value, float) and np.isnan(value))
+        text = "" if missing else text_of(value)
+        text = labels.get(text, text) or ("" if missing else "(empty)")
+        counts[text] = counts.get(text, 0) + int(count)
+    return counts

@@ -1,12 +1,14 @@
-"""The risk-utility picture of a comparison, and a page around it.
+"""The risk-utility figure of a comparison, and a page around it.
 
-Loss across, linkage risk up, one colour and one shape per method, a mark per level joined in the order of k, and the
-95 % interval of the risk as a line. Filled marks are efficient: no other combination has less loss and less risk.
+Information loss on the horizontal axis, record linkage on the vertical one, one colour and one shape per method, a mark
+per combination joined in the order of k, and the 95 % confidence interval of the linkage as a line. Filled marks are
+Pareto-efficient: no other combination has less loss and less linkage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from math import ceil
 from typing import TYPE_CHECKING
@@ -27,8 +29,35 @@ _ACROSS, _LINE = 152.0, 22.0
 Box = tuple[float, float, float, float]
 
 
-def comparison_picture(comparison: Comparison, *, alone: bool = True) -> Markup:
-    """Return the picture as SVG.
+@dataclass(frozen=True)
+class _Mark:
+    """A combination that succeeded: its name, method, figures and interval."""
+
+    name: str
+    method: str
+    loss: float
+    linkage: float
+    interval: tuple[float, float] | None
+    efficient: bool
+
+    @classmethod
+    def of(cls, combination: Combination) -> _Mark | None:
+        """Return the mark of a combination; None where it failed."""
+        if combination.information_loss is None or combination.record_linkage is None:
+            return None
+        low, high = combination.record_linkage_low, combination.record_linkage_high
+        return cls(
+            combination.name,
+            combination.method,
+            combination.information_loss,
+            combination.record_linkage,
+            None if low is None or high is None else (low, high),
+            combination.efficient,
+        )
+
+
+def comparison_figure(comparison: Comparison, *, alone: bool = True) -> Markup:
+    """Return the figure as SVG.
 
     Parameters
     ----------
@@ -40,35 +69,36 @@ def comparison_picture(comparison: Comparison, *, alone: bool = True) -> Markup:
     Examples
     --------
     >>> from shoal.api.compare import Combination, Comparison
-    >>> one = Combination("mdav", 5, loss=0.1, linkage=0.2, linkage_low=0.1, linkage_high=0.3)
-    >>> str(comparison_picture(Comparison((one,), 100))).count("<circle")
+    >>> line = Combination("mdav", 5, information_loss=0.1, record_linkage=0.2)
+    >>> str(comparison_figure(Comparison((line,), 100))).count("<circle")
     2
     """
-    shown = [one for one in comparison.combinations if one.loss is not None and one.linkage is not None]
-    across = _ticks([one.loss for one in shown if one.loss is not None])
-    up = _ticks([max(one.linkage_high or 0.0, one.linkage or 0.0) for one in shown])
-    methods = list(dict.fromkeys(one.method for one in shown))
-    marks, boxes = [], []
+    marks = [mark for mark in map(_Mark.of, comparison.combinations) if mark is not None]
+    across = _ticks([mark.loss for mark in marks])
+    up = _ticks([max(mark.linkage, *(mark.interval or (0.0,))) for mark in marks])
+    methods = list(dict.fromkeys(mark.method for mark in marks))
+    parts, boxes = [_axes(across, up)], []
     for number, method in enumerate(methods):
-        mine = [one for one in shown if one.method == method]
-        places = [_place(one, across[-1], up[-1]) for one in mine]
-        boxes += [(x - 7, y - 7, x + 7, y + 7) for x, y in places]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        own = [mark for mark in marks if mark.method == method]
+        positions = [_position(mark, across[-1], up[-1]) for mark in own]
+        boxes += [(x - 7, y - 7, x + 7, y + 7) for x, y in positions]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in positions)
         colour = SERIES[number % len(SERIES)]
-        marks.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
-        for one, (x, y) in zip(mine, places, strict=True):
-            marks.append(_interval(one, x, up[-1], colour))
-            marks.append(_mark(number, x, y, full=one.efficient))
-    marks += [_label(one, *_place(one, across[-1], up[-1]), boxes) for one in shown]
-    parts = [_axes(across, up), *marks, *_legend(methods)]
-    if not shown:
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
+        for mark, (x, y) in zip(own, positions, strict=True):
+            parts.append(_interval(mark, x, up[-1], colour))
+            parts.append(_shape(number, x, y, filled=mark.efficient))
+    parts += [_label(mark, *_position(mark, across[-1], up[-1]), boxes) for mark in marks]
+    parts += _legend(methods)
+    if not marks:
         parts.append(f'<text x="{_LEFT + 20}" y="{_TOP + 40}">no combination succeeded</text>')
     height = _LEGEND + _LINE * (ceil(len(methods) / 4) + 1)
-    title = "Information loss and linkage risk of each combination"
+    title = "Information loss and record linkage of each combination"
     described = "; ".join(
-        f"{one.name}: loss {100 * (one.loss or 0):.4g} %, linkage {100 * (one.linkage or 0):.4g} %" for one in shown
+        f"{mark.name}: information loss {100 * mark.loss:.4g} %, record linkage {100 * mark.linkage:.4g} %"
+        for mark in marks
     )
-    space = 'xmlns="http://www.w3.org/2000/svg" ' if alone else 'class="picture" '
+    space = 'xmlns="http://www.w3.org/2000/svg" ' if alone else 'class="figure" '
     return Markup(  # noqa: S704 - names are escaped above
         f'<svg {space}viewBox="0 0 {_WIDTH:.0f} {height:.0f}" width="{_WIDTH:.0f}" height="{height:.0f}" role="img" '
         f'aria-labelledby="compared-title compared-desc">{_style() if alone else ""}'
@@ -78,17 +108,24 @@ def comparison_picture(comparison: Comparison, *, alone: bool = True) -> Markup:
     )
 
 
-def comparison_page(comparison: Comparison) -> str:
-    """Return picture and table as one self-contained web page."""
-    from shoal.api.compare import HEADINGS
+def comparison_page(comparison: Comparison, headings: Sequence[str]) -> str:
+    """Return figure and table as one self-contained web page.
+
+    Parameters
+    ----------
+    comparison
+        What to show.
+    headings
+        The headings of its rows.
+    """
     from shoal.report.page import render_page
 
     return render_page(
         "comparison.html.jinja",
         {
             "comparison": comparison,
-            "picture": comparison_picture(comparison, alone=False),
-            "headings": HEADINGS,
+            "figure": comparison_figure(comparison, alone=False),
+            "headings": headings,
             "rows": comparison.rows(),
             "reasons": comparison.reasons(),
         },
@@ -96,19 +133,17 @@ def comparison_page(comparison: Comparison) -> str:
 
 
 def comparison_png(comparison: Comparison) -> bytes:
-    """Return the picture as PNG on white, twice as large; needs ``shoal[png]``."""
+    """Return the figure as PNG on white, twice as large; needs ``shoal[png]``."""
     check_png()
     import resvg_py
 
-    return bytes(resvg_py.svg_to_bytes(svg_string=str(comparison_picture(comparison)), background="#ffffff", zoom=2))
+    return bytes(resvg_py.svg_to_bytes(svg_string=str(comparison_figure(comparison)), background="#ffffff", zoom=2))
 
 
 def check_png() -> None:
-    """Refuse, before any work, to draw a PNG without the library for it."""
+    """Raise, before any work, where the library that draws PNG files is not installed."""
     if find_spec("resvg_py") is None:
-        raise ParameterError(
-            "a .png picture needs one more library: python3 -m pip install 'shoal[png]'; or write .svg instead"
-        )
+        raise ParameterError("a .png file needs one more library: install shoal[png], or write .svg instead")
 
 
 def _style() -> str:
@@ -133,13 +168,11 @@ def _ticks(values: Sequence[float]) -> list[float]:
     """
     largest = max([0.001, *values]) * 1.02
     step = round_step(largest / 6)
-    return [round(place * step, 12) for place in range(ceil(largest / step - 1e-9) + 1)]
+    return [round(number * step, 12) for number in range(ceil(largest / step - 1e-9) + 1)]
 
 
-def _place(one: Combination, across: float, up: float) -> tuple[float, float]:
-    assert one.loss is not None
-    assert one.linkage is not None
-    return _LEFT + (_RIGHT - _LEFT) * one.loss / across, _height(one.linkage, up)
+def _position(mark: _Mark, across: float, up: float) -> tuple[float, float]:
+    return _LEFT + (_RIGHT - _LEFT) * mark.loss / across, _height(mark.linkage, up)
 
 
 def _height(share: float, up: float) -> float:
@@ -164,12 +197,12 @@ def _axes(across: Sequence[float], up: Sequence[float]) -> str:
         )
     parts.append(f'<path class="axis" d="M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}"/>')
     parts.append(
-        f'<text x="{(_LEFT + _RIGHT) / 2:.0f}" y="{_BOTTOM + 38}" text-anchor="middle">information lost</text>'
+        f'<text x="{(_LEFT + _RIGHT) / 2:.0f}" y="{_BOTTOM + 38}" text-anchor="middle">information loss</text>'
     )
     middle = (_TOP + _BOTTOM) / 2
     parts.append(
         f'<text x="14" y="{middle:.0f}" text-anchor="middle" transform="rotate(-90 14 {middle:.0f})">'
-        "records linked to their person</text>"
+        "record linkage (re-identified records)</text>"
     )
     return "".join(parts)
 
@@ -179,24 +212,24 @@ def _legend(methods: Sequence[str]) -> list[str]:
     for number, method in enumerate(methods):
         x, y = _LEFT + 8 + _ACROSS * (number % 4), _LEGEND + 8 + _LINE * (number // 4)
         label = method if len(method) <= 18 else method[:17] + "…"
-        parts.append(_mark(number, x, y - 4, full=True))
+        parts.append(_shape(number, x, y - 4, filled=True))
         parts.append(f'<text x="{x + 12}" y="{y}">{escape(label)}</text>')
     y = _LEGEND + 8 + _LINE * ceil(len(methods) / 4)
-    words = "filled: no other combination has less loss and less risk; lines: 95 % intervals"
-    parts.append(f'<text x="{_LEFT}" y="{y}" class="soft">{words}</text>')
+    text = "filled: Pareto-efficient; vertical lines: 95 % confidence intervals"
+    parts.append(f'<text x="{_LEFT}" y="{y}" class="soft">{text}</text>')
     return parts
 
 
-def _interval(one: Combination, x: float, up: float, colour: str) -> str:
-    if one.linkage_low is None or one.linkage_high is None:
+def _interval(mark: _Mark, x: float, up: float, colour: str) -> str:
+    if mark.interval is None:
         return ""
-    low, high = (_height(share, up) for share in (one.linkage_low, one.linkage_high))
+    low, high = (_height(share, up) for share in mark.interval)
     return f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" fill="none" stroke="{colour}" stroke-opacity="0.45"/>'
 
 
-def _label(one: Combination, x: float, y: float, boxes: list[Box]) -> str:
-    """Return the level beside its mark, on the first side where it covers nothing; none if there is no such side."""
-    text = one.name.partition(" ")[2]
+def _label(mark: _Mark, x: float, y: float, boxes: list[Box]) -> str:
+    """Return k beside its mark, on the first side where it covers nothing; empty if there is no such side."""
+    text = mark.name.partition(" ")[2]
     width = 6.6 * len(text)
     for right, down in ((9, -6), (9, 14), (-9 - width, -6), (-9 - width, 14), (-width / 2, -13), (-width / 2, 22)):
         box = (x + right, y + down - 10, x + right + width, y + down + 3)
@@ -208,10 +241,10 @@ def _label(one: Combination, x: float, y: float, boxes: list[Box]) -> str:
     return ""
 
 
-def _mark(number: int, x: float, y: float, *, full: bool) -> str:
+def _shape(number: int, x: float, y: float, *, filled: bool) -> str:
     """Return a circle, square, triangle or diamond, so that colour is not the only difference."""
     colour = SERIES[number % len(SERIES)]
-    drawn = f'fill="{colour}"' if full else 'class="hollow"'
+    drawn = f'fill="{colour}"' if filled else 'class="hollow"'
     drawn += f' stroke="{colour}" stroke-width="1.75"'
     if number % 4 == 0:
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.75" {drawn}/>'

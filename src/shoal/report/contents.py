@@ -1,251 +1,303 @@
-"""What the page of a report is filled with: verdict, points, figures and pictures of one release."""
+"""The contents of the page of a report: summary, findings, tables and figures of one release."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shoal.errors import ParameterError
 from shoal.evaluate.attacks import Attack
+from shoal.flow.released import HEAVY_LOSS, Released
 from shoal.methods.registry import get_method
-from shoal.report.column_distributions import Spread
-from shoal.report.evidence import Evidence, measured
-from shoal.report.findings import HEAVY_LOSS, points_for_users, points_to_decide, points_to_know
-from shoal.report.histograms import fewest_records
-from shoal.report.pictures import bar, group_sizes, heat_map, histogram, two_bars
-from shoal.report.relations import Relations
-from shoal.schema.columns import Recode, Role
+from shoal.report.associations import AssociationMatrix
+from shoal.report.column_distributions import ColumnDistribution
+from shoal.report.evidence import Evidence, measure_evidence
+from shoal.report.figures import bar, group_sizes, heat_map, histogram, two_bars
+from shoal.report.findings import applied_recodes, findings_for_information, findings_to_decide, public_findings
+from shoal.report.histograms import min_bar_records
+from shoal.schema.columns import Missing, Recode, Role
+from shoal.tables import Table
 
-if TYPE_CHECKING:
-    from shoal.api.release import Release
-
-_REPLACED = {
+_REPLACED_BY = {
     Recode.MEAN: "the mean of the group",
     Recode.MEDIAN: "the median of the group",
     Recode.MODE: "the most frequent value of the group",
     Recode.MEDOID: "the value of the record nearest to the centre of the group",
     Recode.RANGE: "the range of the group",
     Recode.MIDRANGE: "the middle of the range of the group",
-    Recode.MIN: "the lowest value of the group",
-    Recode.MAX: "the highest value of the group",
+    Recode.MIN: "the minimum of the group",
+    Recode.MAX: "the maximum of the group",
     Recode.SET: "the set of values of the group",
     Recode.HIERARCHY: "the closest common ancestor in a hierarchy",
-    Recode.SUPPRESS: "nothing, where the records of the group differ",
-    Recode.TABLES: "the value of a record that keeps frequency tables right",
+    Recode.SUPPRESS: "a missing value where the records of the group differ",
+    Recode.FREQUENCIES: "the value of a record, selected such that frequency tables are kept",
 }
-_COMPARED = {
-    "ordered": "compared by order",
-    "equal": "compared as equal or different",
-    "hierarchical": "compared by a hierarchy",
+_MISSING = {
+    Missing.BY_PATTERN: (
+        "Records were grouped only with records that have the same missingness pattern; missing values stay missing."
+    ),
+    Missing.CATEGORY: "A missing value was treated as a category of its own.",
 }
-_LIMITS = {
-    "l": "so many different values in every group",
+_DISTANCES = {
+    "ordered": "ordered values",
+    "equal": "unordered values",
+    "hierarchical": "values in a hierarchy",
+}
+_REQUIREMENTS = {
+    "l": "l-diversity: different values in each equivalence class",
     "c": "recursive (c, l)-diversity",
-    "p": "p-sensitivity: so many different values in every group",
-    "alpha": "the largest share of one value in a group",
-    "t": "t-closeness: the distance of a group from the whole table",
-    "beta": "beta-likeness: how much more frequent a value is in a group than in the table",
+    "p": "p-sensitivity: different values in each equivalence class",
+    "alpha": "(alpha, k)-anonymity: largest share of one value in an equivalence class",
+    "t": "t-closeness: largest distance of an equivalence class to the table, 0 to 1",
+    "beta": "beta-likeness: largest relative increase of the frequency of a value",
+    "delta": "delta-disclosure: largest logarithmic change of the frequency of a value",
 }
+_CORRELATION = "Pearson's correlation of numbers and ordered categories, −1 to 1."
+_ASSOCIATION = (
+    "Cramér's V of any two columns, numbers cut at the deciles of the released values. 0: no association; 1: one "
+    "column determines the other. The records of a group fall into the same cells, which raises the released figures, "
+    "the more the fewer groups there are."
+)
 
 
-def page_contents(release: Release, *, public: bool) -> dict[str, Any]:
-    """Return everything that the template of the report needs."""
-    manifest = release.manifest
-    evidence = measured(release, public=public)
-    name = str(manifest["method"]["facts"].get("chosen", manifest["method"]["name"])).partition(", ")[0]
-    decide = [] if public else points_to_decide(release, evidence)
-    know = points_for_users(release) if public else points_to_know(release, evidence)
-    size_picture, size_rows = group_sizes(release.grouping.size_histogram(), "sizes")
-    relations = [
-        _related(one, title, meaning)
-        for one, title, meaning in (
-            (evidence.correlation, "Correlations", "Pearson's correlation of numbers and ordered categories, −1 to 1."),
-            (
-                evidence.association,
-                "Associations",
-                (
-                    "Cramér's V of any two columns, numbers cut at deciles: 0 is nothing in common, 1 that one column "
-                    "tells the other. The records of a group fall into the same cells, which raises the released "
-                    "figures, more so the fewer groups there are."
-                ),
-            ),
-        )
-        if one is not None
-    ]
-    limits = _limits(manifest)
-    return {
+def page_contents(released: Released, original: Table | None, *, public: bool) -> dict[str, Any]:
+    """Return all values that the template of the report reads."""
+    manifest, schema = released.manifest, released.schema
+    evidence = measure_evidence(released, None if public else original)
+    decide = [] if public else findings_to_decide(released, evidence)
+    information = public_findings(released) if public else findings_for_information(released, evidence)
+    size_figure, size_rows = group_sizes(released.grouping.size_histogram(), "sizes")
+    contents = {
         "title": "Report on a protected table" if public else "Protection report",
         "public": public,
         "shown": evidence.before is not None,
-        "release": release,
+        "released": released,
         "manifest": manifest,
-        "verdict": _verdict(public=public, points=len(decide)),
+        "summary": _summary(public=public, findings=len(decide)),
         "decide": decide,
-        "know": know,
-        "limits": limits,
+        "information": information,
+        "requirements": _requirements(manifest),
         "evidence": evidence,
         "before": evidence.before,
         "after": evidence.after,
-        "method": get_method(name),
-        "asked_method": manifest["method"]["name"],
-        "options": {key: value for key, value in manifest["method"]["options"].items() if not public or key != "seed"},
-        "facts": {} if public else _plain_facts(manifest["method"]["facts"]),
-        "quasi": release.schema.quasi,
-        "replaced": _REPLACED,
+        "methods": _methods(manifest),
+        "requested_method": manifest["method"]["requested"]["name"],
+        "scope": "" if released.outcome.objective is None else released.outcome.objective.scope,
+        "diagnostics": {} if public else _plain_diagnostics(manifest["method"]["diagnostics"]),
+        "missing_steps": _missing_steps(released),
+        "decimals": _decimals(manifest["schema"]["decimals"]),
+        "quasi": schema.quasi,
+        "replaced_by": {name: _REPLACED_BY[recode] for name, recode in applied_recodes(released).items()},
         "heavy": HEAVY_LOSS,
-        "compared": _COMPARED,
-        "dropped": release.schema.named(Role.IDENTIFIER),
-        "confidential": release.schema.named(Role.CONFIDENTIAL),
-        "unchanged": [name for name in release.schema.named(Role.OTHER) if name not in release.schema.within],
+        "distances": _DISTANCES,
+        "dropped": schema.named(Role.IDENTIFIER),
+        "confidential": schema.named(Role.CONFIDENTIAL),
+        "unchanged": [name for name in schema.named(Role.OTHER) if name not in schema.strata],
         "short_fingerprint": manifest["output"]["fingerprint"].partition(":")[2][:16],
-        "sizes": release.grouping.sizes,
-        "size_picture": size_picture,
+        "sizes": released.grouping.sizes,
+        "size_figure": size_figure,
         "size_rows": size_rows,
-        "spreads": [_drawn(one, number) for number, one in enumerate(evidence.spreads, start=1)],
-        "fewest": fewest_records(release.grouping.k),
-        "relations": relations,
-        "risks": _risks(evidence),
-        "intervals": [attack for attack in evidence.attacks if attack.name == "interval"],
-        "guesses": [attack for attack in evidence.attacks if attack.name == "attribute"],
+        "distributions": [_drawn(entry, number) for number, entry in enumerate(evidence.distributions, start=1)],
+        "min_records": min_bar_records(released.grouping.k),
+        "associations": _associations(evidence),
+        "risks": _risks(evidence, population=schema.sampling_weight is not None),
+        "linkages": _linkages(evidence),
         "bar": bar,
         "two_bars": two_bars,
-        "contents": _list_of_contents(
-            public=public, points=bool(decide or know), relations=bool(relations), secrets=bool(evidence.secrets)
-        ),
     }
+    return contents | {"sections": _sections(contents)}
 
 
-def _verdict(*, public: bool, points: int) -> str:
-    if public:
-        return "The table was protected and recounted."
-    return "The table keeps every limit that was asked for" + (", with reservations." if points else ".")
+def _summary(*, public: bool, findings: int) -> str:
+    """Return the outcome in one sentence."""
+    if public or not findings:
+        return "All privacy requirements are met."
+    need = "1 finding needs" if findings == 1 else f"{findings} findings need"
+    return f"All privacy requirements are met; {need} a decision."
 
 
-def _list_of_contents(*, public: bool, points: bool, relations: bool, secrets: bool) -> list[tuple[str, str]]:
-    everything = [
-        ("points", "What users should know" if public else "Points", points),
+def _sections(contents: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return anchor and name of the sections that have content."""
+    public, evidence = contents["public"], contents["evidence"]
+    sections = [
+        ("summary", "Summary", True),
+        ("findings", "Findings", contents["decide"] or contents["information"]),
         ("decision", "Decision", not public),
-        ("done", "What was done", True),
+        ("method", "Method", True),
         ("groups", "Groups", True),
-        ("loss", "Loss", True),
+        ("information-loss", "Information loss", True),
         ("distributions", "Distributions", True),
-        ("relations", "Relations", relations),
+        ("associations", "Associations", contents["associations"]),
         ("risk", "Risk", True),
-        ("confidential", "Confidential", secrets),
-        ("words", "Words", True),
-        ("record", "Record", True),
+        ("attacks", "Attacks", evidence.attacks is not None),
+        ("attribute-disclosure", "Attribute disclosure", evidence.confidential),
+        ("glossary", "Glossary", True),
+        ("provenance", "Provenance", True),
     ]
-    return [(anchor, text) for anchor, text, wanted in everything if wanted]
+    return [(anchor, name) for anchor, name, wanted in sections if wanted]
 
 
-def _limits(manifest: Mapping[str, Any]) -> list[str]:
-    """Return each limit beyond k as a sentence."""
-    asked = manifest.get("limits", {})
-    kind = {"entropy": " (entropy)", "recursive": " (recursive)"}.get(str(asked.get("l_kind")), "")
+def _requirements(manifest: Mapping[str, Any]) -> list[str]:
+    """Return each requirement beyond k as a sentence."""
+    kind = {"entropy": " (entropy)", "recursive": " (recursive)"}.get(str(manifest["requirements"].get("l_kind")), "")
     return [
-        f"{name} = {limit['asked']:g}{kind if name == 'l' else ''} was asked for and {name} = {limit['reached']:.4g} "
-        f"was counted on the finished table ({_LIMITS[name]})."
-        for name, limit in asked.items()
-        if isinstance(limit, dict) and "asked" in limit
+        f"Requested: {name} = {entry['requested']:g}{kind if name == 'l' else ''}; achieved: {name} = "
+        f"{entry['achieved']:.4g} ({_REQUIREMENTS[name]})."
+        for name, entry in manifest.get("achieved", {}).items()
     ]
 
 
-def _plain_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the method told in single figures and words."""
+def _methods(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the methods that ran; a function that is not registered has a name only."""
+    methods = []
+    for run in manifest["method"]["resolved"]:
+        title = reference = ""
+        try:
+            info = get_method(run["name"])
+        except ParameterError:
+            pass
+        else:
+            title = "" if info.title == info.name else info.title
+            reference = "" if info.reference == "-" else info.reference
+        methods.append({**run, "title": title, "reference": reference})
+    return methods
+
+
+def _plain_diagnostics(diagnostics: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the diagnostics that are single numbers or texts."""
     return {
-        key: f"{value:.6g}" if isinstance(value, float) else value
-        for key, value in facts.items()
-        if isinstance(value, int | float | str) and not isinstance(value, bool) and key != "chosen"
+        name.replace("_", " "): f"{value:.6g}" if isinstance(value, float) else value
+        for name, value in diagnostics.items()
+        if isinstance(value, int | float | str) and not isinstance(value, bool)
     }
 
 
-def _drawn(one: Spread, number: int) -> dict[str, Any]:
-    found = one.distribution
-    shares = [share for each in found.bins for share in (each.before, each.after) if share is not None]
-    title = f"Distribution of {one.column.name}"
+def _missing_steps(released: Released) -> list[str]:
+    """Return how missing values of quasi-identifiers were treated, in one sentence per treatment."""
+    policies = {column.missing or released.schema.missing for column in released.schema.quasi}
+    return [text for policy, text in _MISSING.items() if policy in policies]
+
+
+def _decimals(decimals: int | str) -> str:
+    """Return the decimals of released numbers in words."""
+    if isinstance(decimals, int):
+        return f"rounded to {decimals} decimal{'' if decimals == 1 else 's'}"
+    return "integers stay integers" if decimals == "input" else "full precision"
+
+
+def _drawn(entry: ColumnDistribution, number: int) -> dict[str, Any]:
+    distribution = entry.distribution
+    shares = [share for each in distribution.bins for share in (each.before, each.after) if share is not None]
+    title = f"Distribution of {entry.column.name}"
+    drawn = distribution.bins and distribution.numeric
     return {
-        "column": one.column,
-        "loss": one.loss,
-        "distribution": found,
+        "column": entry.column,
+        "loss": entry.loss,
+        "distribution": distribution,
         "largest": max(shares, default=1.0),
-        "picture": histogram(found, title, one.unit, f"spread-{number}") if found.bins and found.numeric else "",
+        "figure": histogram(distribution, title, entry.unit, f"distribution-{number}") if drawn else "",
     }
 
 
-def _related(found: Relations, title: str, meaning: str) -> dict[str, Any]:
-    key = title.lower()
-    panels = [("released", found.after, 1.0)]
-    if found.before is not None:
-        panels = [("original", found.before, 1.0), *panels, ("change", found.after - found.before, 0.5)]
+def _associations(evidence: Evidence) -> list[dict[str, Any]]:
+    matrices = (
+        (evidence.correlation, "Correlation", "correlation", _CORRELATION),
+        (evidence.association, "Cramér's V", "cramer", _ASSOCIATION),
+    )
+    return [_matrix(matrix, *texts) for matrix, *texts in matrices if matrix is not None]
+
+
+def _matrix(matrix: AssociationMatrix, title: str, key: str, meaning: str) -> dict[str, Any]:
+    panels = [("Released", matrix.after, 1.0)]
+    if matrix.before is not None:
+        change = ("Difference (released − original)", matrix.after - matrix.before, 0.5)
+        panels = [("Original", matrix.before, 1.0), *panels, change]
     return {
         "title": title,
         "meaning": meaning,
-        "change": found.largest_change,
-        "pairs": found.pairs(),
+        "change": matrix.largest_change,
+        "pairs": matrix.pairs(),
         "panels": [
-            {
-                "title": {"original": "Original", "released": "Released", "change": "Released less original"}[name],
-                "picture": heat_map(matrix, found.names, f"{title}, {name}", f"{key}-{name}", full=full),
-            }
-            for name, matrix, full in panels
+            {"title": name, "figure": heat_map(values, matrix.names, f"{title}: {name}", f"{key}-{number}", full=full)}
+            for number, (name, values, full) in enumerate(panels, start=1)
         ],
     }
 
 
-def _risks(evidence: Evidence) -> list[dict[str, Any]]:
-    """Return the lines of the table of risks, each with a definition of one sentence."""
+def _risks(evidence: Evidence, *, population: bool) -> list[dict[str, Any]]:
+    """Return the rows of the table of risks, each with its definition."""
     before, after = evidence.before, evidence.after
     threshold = f"{100 * after.prosecutor.threshold:g} %"
 
-    def line(name: str, meaning: str, figure: Any) -> dict[str, Any]:
-        was = None if before is None else figure(before)
-        return {"name": name, "meaning": meaning, "before": was, "after": figure(after), "interval": ""}
+    def row(name: str, meaning: str, figure: Any) -> dict[str, Any]:
+        original = None if before is None else figure(before)
+        return {"name": name, "meaning": meaning, "before": original, "after": figure(after)}
 
-    found = [
-        line(
-            "Prosecutor, highest",
-            "The chance to pick out the record that is easiest to find, for somebody who knows that a person is in the "
-            "table and knows all quasi-identifiers.",
+    rows = [
+        row(
+            "Prosecutor risk, highest",
+            "The largest probability of re-identifying a record, for an intruder who knows that an individual is in "
+            "the table and knows all quasi-identifiers of the individual.",
             lambda risk: risk.prosecutor.highest,
         ),
-        line("Prosecutor, average", "The same on average over all records.", lambda risk: risk.prosecutor.average),
-        line(
+        row("Prosecutor risk, average", "The mean over all records.", lambda risk: risk.prosecutor.average),
+        row(
             f"Records above {threshold}",
-            f"The share of records that such a person picks out with a chance above {threshold}.",
+            f"The share of records with a prosecutor risk above {threshold}.",
             lambda risk: risk.prosecutor.share_above,
         ),
-        line(
-            "Journalist, highest",
-            "The chance for somebody who does not know who of a population is in the table; without sampling weights "
-            "this is taken to be that of the prosecutor.",
-            lambda risk: risk.journalist.highest,
-        ),
-        line(
-            "Marketer",
-            "The share of records that somebody matches correctly who wants as many as possible.",
+        row(
+            "Marketer risk",
+            "The expected share of records that are matched correctly by an intruder who matches all records.",
             lambda risk: risk.marketer,
         ),
-        line("Unique records", "The share of records that no other record looks like.", lambda risk: risk.unique),
+        row(
+            "Sample-unique records",
+            "The share of records whose quasi-identifiers no other record has.",
+            lambda risk: risk.unique,
+        ),
     ]
-    words = {
-        "linkage": "The share of records linked to their person by somebody who knows all true values and takes the "
-        "nearest released record.",
-        "one-to-one": "The same for somebody who links all persons at once, each to a record of its own.",
-    }
-    names = {"linkage": "Linkage, nearest record", "one-to-one": "Linkage, one to one"}
-    for attack in evidence.attacks:
-        if attack.name in words:
-            assert before is not None
-            found.append(
-                {
-                    "name": names[attack.name],
-                    "meaning": words[attack.name],
-                    "before": before.prosecutor.average,
-                    "after": attack.success.value,
-                    "interval": _interval(attack),
-                }
-            )
-    return found
+    if population:
+        journalist = row(
+            "Journalist risk, highest",
+            "The same as the highest prosecutor risk for an intruder who does not know whether an individual of the "
+            "population is in the table; the population is estimated by the sampling weights.",
+            lambda risk: risk.journalist.highest,
+        )
+        rows.insert(3, journalist)
+    return rows
+
+
+def _linkages(evidence: Evidence) -> list[dict[str, Any]]:
+    """Return the rows of the table of linkage attacks."""
+    if evidence.attacks is None or evidence.before is None:
+        return []
+    texts = (
+        (
+            evidence.attacks.record_linkage,
+            "Record linkage",
+            (
+                "The share of records that are re-identified by an intruder who knows the true quasi-identifiers of "
+                "all records and links each of them to the nearest released record."
+            ),
+        ),
+        (
+            evidence.attacks.assignment_linkage,
+            "Assignment linkage",
+            "The same for an intruder who links all records at once, each to another released record.",
+        ),
+    )
+    return [
+        {
+            "name": name,
+            "meaning": meaning,
+            "before": evidence.before.prosecutor.average,
+            "after": attack.success.value,
+            "interval": _interval(attack),
+        }
+        for attack, name, meaning in texts
+    ]
 
 
 def _interval(attack: Attack) -> str:
-    return f"{100 * attack.success.low:.1f} to {100 * attack.success.high:.1f}"
+    return f"95 % CI: {100 * attack.success.low:.1f} to {100 * attack.success.high:.1f} %"

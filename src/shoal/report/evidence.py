@@ -1,15 +1,14 @@
-"""What the report measures: risk before and after, attacks, relations between columns, and distributions.
+"""The measurements of the report: risk before and after, attacks, associations between columns, and distributions.
 
-Everything is bounded, so that a table of a million records takes seconds: attacks and relations look at random samples
-(always the same ones), pictures at the columns that lost most. Without the original, or for readers outside, only what
-the released table tells is measured.
+The cost is bounded, so that a table of a million records takes seconds: attacks and associations use random samples
+(always the same ones), figures show the columns that lost most. Without the original, only the released table is
+measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -19,34 +18,35 @@ from shoal.evaluate.attacks import Attack, sampled_rows
 from shoal.evaluate.attribute_disclosure import attribute_disclosure
 from shoal.evaluate.class_risk import ClassRisk, class_risk, population_sizes
 from shoal.evaluate.interval_disclosure import interval_disclosure
-from shoal.evaluate.linkage import distance_linkage, one_to_one_linkage
+from shoal.evaluate.linkage import assignment_linkage, record_linkage
 from shoal.evaluate.linkage_search import Matcher
-from shoal.evaluate.paired_columns import PairedColumn, pair_columns
+from shoal.evaluate.paired_columns import PairedColumn
+from shoal.flow.released import Released
 from shoal.privacy.assessment import ColumnAssessment, assess_column
 from shoal.privacy.confidential import read_values
 from shoal.privacy.counts import count_values
-from shoal.privacy.equivalence_classes import Holes
+from shoal.privacy.equivalence_classes import MissingSemantics
 from shoal.privacy.k_anonymity import class_labels
 from shoal.privacy.l_diversity import distinct_l
-from shoal.report.column_distributions import Spread, spreads
-from shoal.report.relations import MOST, Relations, association, correlation
-from shoal.schema.columns import Kind, Role
+from shoal.report.associations import MAX_COLUMNS, AssociationMatrix, association, correlation
+from shoal.report.column_distributions import ColumnDistribution, column_distributions
+from shoal.report.measured_tables import MeasuredTables, read_tables
+from shoal.schema.columns import Kind, Role, Schema
 from shoal.tables import Table
 
-if TYPE_CHECKING:
-    from shoal.api.release import Release
-
-LINKED = 2_000
-"""How many persons the linkage attack tries."""
-SAMPLED = 50_000
-"""How many records intervals and relations look at; attributes look at whole classes of about twice as many."""
-_MOST_CELLS = 60_000_000
-_MOST_GUESSED = 8
+LINKED_RECORDS = 2_000
+"""The number of records that record linkage tries."""
+SAMPLED_RECORDS = 50_000
+"""The number of records for interval disclosure and associations; attribute disclosure takes about twice as many."""
+_MAX_CELLS = 60_000_000
+_MAX_ATTACKED_COLUMNS = 8
+_DOMINATING_SHARE = 0.5
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Secret:
-    """What the groups tell about one confidential column.
+class ConfidentialFigures:
+    """What the equivalence classes reveal about one confidential attribute.
 
     Parameters
     ----------
@@ -54,58 +54,78 @@ class Secret:
         The column.
     figures
         Every privacy model.
-    groups, records
-        How many groups, and records in them, share one single value.
+    classes, records
+        The number of equivalence classes, and of records in them, that share one single value.
     """
 
     name: str
     figures: ColumnAssessment
-    groups: int
+    classes: int
     records: int
 
 
 @dataclass(frozen=True)
+class Attacks:
+    """The results of simulated attacks.
+
+    Parameters
+    ----------
+    record_linkage, assignment_linkage
+        The share of records that are re-identified, by the nearest record and by the best assignment.
+    intervals
+        Interval disclosure of each numeric quasi-identifier.
+    attributes
+        Attribute disclosure of each confidential attribute.
+    """
+
+    record_linkage: Attack
+    assignment_linkage: Attack
+    intervals: tuple[Attack, ...]
+    attributes: tuple[Attack, ...]
+
+
+@dataclass(frozen=True)
 class Evidence:
-    """Everything that the report measures.
+    """All measurements of the report.
 
     Parameters
     ----------
     before, after
-        Risk from the sizes of classes; before is None where the original is not shown.
+        Risk from the sizes of equivalence classes; before is None where the original is not shown.
     attacks
-        What attacks achieved.
-    secrets
-        Confidential columns.
-    spreads
-        Distributions.
+        The results of attacks; None where the original is not shown or the table is too large.
+    confidential
+        The figures of the confidential attributes.
+    distributions
+        The distributions of quasi-identifiers.
     correlation, association
-        Relations between columns.
+        Associations between columns.
     dominated
-        Columns in which k records make up most of the variation, with that share.
+        Columns in which k records make up most of the variance, with that share.
     notes
         What was sampled or left out.
     """
 
     before: ClassRisk | None
     after: ClassRisk
-    attacks: tuple[Attack, ...] = ()
-    secrets: tuple[Secret, ...] = ()
-    spreads: tuple[Spread, ...] = ()
-    correlation: Relations | None = None
-    association: Relations | None = None
+    attacks: Attacks | None = None
+    confidential: tuple[ConfidentialFigures, ...] = ()
+    distributions: tuple[ColumnDistribution, ...] = ()
+    correlation: AssociationMatrix | None = None
+    association: AssociationMatrix | None = None
     dominated: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
-def measured(release: Release, *, public: bool = False) -> Evidence:
+def measure_evidence(released: Released, original: Table | None = None) -> Evidence:
     """Return the evidence for a release.
 
     Parameters
     ----------
-    release
+    released
         The release.
-    public
-        Measure only what the released table tells, for readers outside.
+    original
+        The original table; without it only the released table is measured.
 
     Returns
     -------
@@ -115,143 +135,150 @@ def measured(release: Release, *, public: bool = False) -> Evidence:
     Examples
     --------
     >>> import shoal
+    >>> from shoal.tables import Table
     >>> people = shoal.datasets.patients(60)
-    >>> found = measured(shoal.protect(people, 3, quasi=["age", "income"], confidential=["diagnosis"], method="mdav"))
-    >>> found.before.unique, found.after.unique
+    >>> release = shoal.protect(people, 3, quasi=["age", "income"], confidential=["diagnosis"], method="mdav")
+    >>> evidence = measure_evidence(release.released, Table.from_native(people))
+    >>> evidence.before.unique, evidence.after.unique
     (1.0, 0.0)
     """
-    schema, names = release.schema, release.schema.protected
-    original = None if public else release.original
-    labels = class_labels(release.table, names)
-    notes: list[str] = []
-    before: ClassRisk | None = None
-    attacks: tuple[Attack, ...] = ()
-    dominated: dict[str, float] = {}
-    secrets = schema.named(Role.CONFIDENTIAL)
-    if original is not None:
-        before = _class_risk(original, release, class_labels(original, names))
-        if original.n_rows * len(names) <= _MOST_CELLS:
-            paired = pair_columns(original, release.table, names, schema)
-            attacks, told = _attacks(release, original, paired, labels, secrets[:_MOST_GUESSED])
-            notes += told
-            if len(secrets) > _MOST_GUESSED:
-                notes.append(f"Guessing was tried for {_MOST_GUESSED} of {len(secrets)} confidential columns.")
-            dominated = _dominated(paired, release.grouping.k)
-        else:
-            notes.append("Attacks were not tried: the table is too large for a report; shoal evaluate tries them.")
-    related = _related(release, original, secrets)
-    if len(related) < len(names) + len(secrets):
-        notes.append(
-            f"Relations are shown for {len(related)} of {len(names) + len(secrets)} columns: some confidential ones, "
-            "and the quasi-identifiers that lost most."
-        )
-    looked_at = secrets[: max(1, _MOST_CELLS // max(release.grouping.n, 1))]
-    if len(looked_at) < len(secrets):
-        notes.append(
-            f"Of {len(secrets)} confidential columns {len(looked_at)} were looked at: the table is too large for a "
-            "report; shoal assess looks at all."
-        )
-    if release.grouping.n > SAMPLED:
-        notes.append(f"Relations between columns were measured on a random sample of {SAMPLED:,} records.")
-    return Evidence(
-        before=before,
-        after=_class_risk(release.table, release, labels),
-        attacks=attacks,
-        secrets=tuple(_secret(release.table, release, name, labels) for name in looked_at),
-        spreads=spreads(release, original),
-        correlation=correlation(related, shown=original is not None),
-        association=association(related, shown=original is not None),
-        dominated=dominated,
-        notes=tuple(notes),
+    schema = released.schema
+    confidential = schema.named(Role.CONFIDENTIAL)
+    assessed = confidential[: max(1, _MAX_CELLS // max(released.grouping.n, 1))]
+    tables = read_tables(released, original, _measured_names(schema, assessed))
+    labels = class_labels(released.table, schema.protected)
+    evidence = Evidence(
+        before=None,
+        after=_class_risk(tables.released, schema, labels),
+        confidential=tuple(_confidential_figures(tables, name, labels) for name in assessed),
+        distributions=column_distributions(released, tables),
     )
+    evidence = _with_associations(evidence, released, tables, assessed)
+    if original is not None and tables.original is not None:
+        before = _class_risk(tables.original, schema, class_labels(original, schema.protected))
+        evidence = _with_attacks(replace(evidence, before=before), released, tables, labels, assessed)
+    if len(assessed) < len(confidential):
+        note = (
+            f"{len(assessed)} of {len(confidential)} confidential attributes were assessed: the table is too large for "
+            "a report; shoal assess assesses all."
+        )
+        evidence = replace(evidence, notes=(*evidence.notes, note))
+    return evidence
 
 
-def _class_risk(table: Table, release: Release, labels: NDArray[np.int64]) -> ClassRisk:
-    """Return the risk from the sizes of classes; the journalist's population is what sampling weights add up to."""
-    weight = release.schema.sampling_weight
-    people = population_sizes(table, release.schema.protected, labels, sampling_weight=weight)
-    return class_risk(np.bincount(labels), population=people)
+def _measured_names(schema: Schema, confidential: Sequence[str]) -> list[str]:
+    weight = [] if schema.sampling_weight is None else [schema.sampling_weight]
+    return list(dict.fromkeys([*schema.protected, *confidential, *weight]))
+
+
+def _class_risk(table: Table, schema: Schema, labels: Integers) -> ClassRisk:
+    """Return the risk from the sizes of classes; sampling weights add up to the population of the journalist."""
+    population = population_sizes(table, schema.protected, labels, sampling_weight=schema.sampling_weight)
+    return class_risk(np.bincount(labels), population=population)
+
+
+def _with_attacks(
+    evidence: Evidence, released: Released, tables: MeasuredTables, labels: Integers, confidential: Sequence[str]
+) -> Evidence:
+    names, notes = released.schema.protected, list(evidence.notes)
+    if released.grouping.n * len(names) > _MAX_CELLS:
+        notes.append("No attacks were simulated: the table is too large for a report; shoal evaluate simulates them.")
+        return replace(evidence, notes=tuple(notes))
+    attacked = confidential[:_MAX_ATTACKED_COLUMNS]
+    paired = tables.paired(names)
+    attacks = _attacks(paired, tables, labels, attacked)
+    if labels.size > SAMPLED_RECORDS:
+        notes.append(
+            f"Attacks were simulated on random samples: record linkage on {LINKED_RECORDS:,} records, interval "
+            f"disclosure on {SAMPLED_RECORDS:,} records, attribute disclosure on whole equivalence classes with about "
+            f"{2 * SAMPLED_RECORDS:,} records."
+        )
+    if len(confidential) > len(attacked):
+        notes.append(
+            f"Attribute disclosure was simulated for {len(attacked)} of {len(confidential)} confidential attributes."
+        )
+    dominated = _dominated(paired, released.grouping.k)
+    return replace(evidence, attacks=attacks, dominated=dominated, notes=tuple(notes))
 
 
 def _attacks(
-    release: Release,
-    original: Table,
-    paired: Sequence[PairedColumn],
-    labels: NDArray[np.int64],
-    secrets: Sequence[str],
-) -> tuple[tuple[Attack, ...], list[str]]:
+    paired: Sequence[PairedColumn], tables: MeasuredTables, labels: Integers, confidential: Sequence[str]
+) -> Attacks:
     matcher = Matcher(paired, labels)
-    found = [distance_linkage(paired, matcher=matcher, sample=LINKED), one_to_one_linkage(paired, matcher=matcher)]
-    rows = sampled_rows(labels.size, SAMPLED, 0)
-    changed = [column for column in paired if column.name not in release.schema.within]
-    found += interval_disclosure([column.taken(rows) for column in changed])
-    notes = []
-    if secrets:
-        inside = _whole_classes(labels, 2 * SAMPLED)
-        columns = [column.taken(inside) for column in pair_columns(original, release.table, secrets, release.schema)]
+    rows = sampled_rows(labels.size, SAMPLED_RECORDS, 0)
+    changed = [column.taken(rows) for column in paired if column.name not in tables.schema.strata]
+    attributes: list[Attack] = []
+    if confidential:
+        inside = _whole_classes(labels, 2 * SAMPLED_RECORDS)
         members = np.unique(labels[inside], return_inverse=True)[1].reshape(-1)
-        found += attribute_disclosure(members, columns)
-    if labels.size > SAMPLED:
-        notes.append(
-            f"Attacks were tried on random samples: linkage on {LINKED:,} records, intervals on {SAMPLED:,}, guessing "
-            f"of confidential values on whole groups with about {2 * SAMPLED:,}."
-        )
-    return tuple(found), notes
+        attributes = attribute_disclosure(members, [column.taken(inside) for column in tables.paired(confidential)])
+    return Attacks(
+        record_linkage=record_linkage(paired, matcher=matcher, sample=LINKED_RECORDS),
+        assignment_linkage=assignment_linkage(paired, matcher=matcher),
+        intervals=tuple(interval_disclosure(changed)),
+        attributes=tuple(attributes),
+    )
 
 
-def _whole_classes(labels: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return the records of randomly chosen classes, about as many records as asked for."""
-    if labels.size <= most:
+def _whole_classes(labels: Integers, max_records: int) -> Integers:
+    """Return the records of randomly selected classes, about as many records as requested."""
+    if labels.size <= max_records:
         return np.arange(labels.size)
     sizes = np.bincount(labels)
     order = np.random.default_rng(0).permutation(sizes.size)
-    chosen = np.zeros(sizes.size, bool)
-    chosen[order[: int(np.searchsorted(np.cumsum(sizes[order]), most)) + 1]] = True
-    return np.flatnonzero(chosen[labels])
+    selected = np.zeros(sizes.size, bool)
+    selected[order[: int(np.searchsorted(np.cumsum(sizes[order]), max_records)) + 1]] = True
+    return np.flatnonzero(selected[labels])
 
 
-def _secret(table: Table, release: Release, name: str, labels: NDArray[np.int64]) -> Secret:
-    limited = {} if release.limits is None else {column.name: column for column in release.limits.columns}
-    column = limited.get(name, release.schema[name])
-    series = table.column(name).to_polars()
-    if column.kind == Kind.NUMERIC and series.dtype == pl.String:
-        column = release.schema[name]
-    values = read_values(table, column, Holes.OWN_VALUE)
+def _confidential_figures(tables: MeasuredTables, name: str, labels: Integers) -> ConfidentialFigures:
+    column = tables.schema[name]
+    if column.kind == Kind.NUMERIC and tables.released.column(name).to_polars().dtype == pl.String:
+        column = replace(column, kind=Kind.NOMINAL)
+    values = read_values(tables.released, column, MissingSemantics.DISTINCT)
     counts = count_values(labels, values.codes, n_values=values.n_values)
-    alone = distinct_l(counts) == 1
+    single = distinct_l(counts) == 1
     sizes = np.bincount(labels)
-    return Secret(name, assess_column(counts, values.distance), int(alone.sum()), int(sizes[alone].sum()))
+    figures = assess_column(counts, values.distance)
+    return ConfidentialFigures(name, figures, int(single.sum()), int(sizes[single].sum()))
 
 
 def _dominated(paired: Sequence[PairedColumn], k: int) -> dict[str, float]:
-    """Return the columns in which the k most extreme records make up more than half of the variation."""
-    found = {}
+    """Return the columns in which the k most extreme records make up more than half of the variance."""
+    dominated = {}
     for column in paired:
         if not column.numeric or column.deviation == 0:
             continue
         squares = column.standardised(column.original[~np.isnan(column.original)]) ** 2
         if squares.size >= 10 * k:
             share = float(np.sort(np.partition(squares, squares.size - k)[-k:]).sum() / squares.sum())
-            if share > 0.5:
-                found[column.name] = share
-    return found
+            if share > _DOMINATING_SHARE:
+                dominated[column.name] = share
+    return dominated
 
 
-def _related(release: Release, original: Table | None, secrets: Sequence[str]) -> list[PairedColumn]:
-    """Return the columns whose relations are shown, on a sample; the release on both sides where it stands alone."""
-    loss = {name: column.information for name, column in release.loss.columns.items()}
-    half = MOST // 2
-    wanted = [*secrets[:half], *sorted(loss, key=lambda name: -loss[name]), *secrets[half:]][:MOST]
-    names = [name for name in release.table.names if name in wanted]
-    rows = sampled_rows(release.grouping.n, SAMPLED, 0)
-    released = _taken(release.table, rows, names)
-    source = release.original if original is None else original
-    taken = released if source is None else _taken(source, rows, names)
-    paired = pair_columns(taken, released, names, release.schema)
-    if original is not None:
-        return paired
-    return [PairedColumn(one.name, one.released, one.released, one.categories) for one in paired]
-
-
-def _taken(table: Table, rows: NDArray[np.int64], names: Sequence[str]) -> Table:
-    return Table.from_native(pl.DataFrame({name: table.column(name).to_polars().gather(rows) for name in names}))
+def _with_associations(
+    evidence: Evidence, released: Released, tables: MeasuredTables, confidential: Sequence[str]
+) -> Evidence:
+    """Return the evidence with the associations of some confidential attributes and the columns that lost most."""
+    loss = {name: column.information_loss for name, column in released.loss.columns.items()}
+    half = MAX_COLUMNS // 2
+    wanted = [*confidential[:half], *sorted(loss, key=lambda name: -loss[name]), *confidential[half:]][:MAX_COLUMNS]
+    names = [name for name in released.table.names if name in wanted]
+    columns = tables.paired(names, sampled_rows(released.grouping.n, SAMPLED_RECORDS, 0))
+    notes = list(evidence.notes)
+    possible = len(released.schema.protected) + len(released.schema.named(Role.CONFIDENTIAL))
+    if len(names) < possible:
+        notes.append(
+            f"Associations are shown for {len(names)} of {possible} columns: some confidential attributes, and the "
+            "quasi-identifiers with the largest information loss."
+        )
+    if released.grouping.n > SAMPLED_RECORDS:
+        notes.append(f"Associations were measured on a random sample of {SAMPLED_RECORDS:,} records.")
+    shown = tables.original is not None
+    return replace(
+        evidence,
+        correlation=correlation(columns, shown=shown),
+        association=association(columns, shown=shown),
+        notes=tuple(notes),
+    )

@@ -1,28 +1,36 @@
-"""What a person should look at before signing: each point in plain words, with what can be done about it."""
+"""Findings: what needs a decision before the release, each with its remedy, and what is stated for information."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from shoal.flow.released import Released
 from shoal.report.evidence import Evidence
 from shoal.schema.columns import Recode, Role
 
-if TYPE_CHECKING:
-    from shoal.api.release import Release
-
-HEAVY_LOSS = 0.4
-_SHOWS = {
-    Recode.RANGE: "the true lowest and highest value of every group",
-    Recode.MIN: "the true lowest value of every group",
-    Recode.MAX: "the true highest value of every group",
+_REVEALED = {
+    Recode.RANGE: "the true minimum and maximum of every group",
+    Recode.MIN: "the true minimum of every group",
+    Recode.MAX: "the true maximum of every group",
     Recode.SET: "every value that occurs in a group",
+    Recode.MEDOID: "true values of one record of every group",
+    Recode.FREQUENCIES: "true values of one record of every group",
 }
+_ADVICE = {
+    "heavy-loss": (
+        "Give the column a weight above 1, choose a smaller k, or remove quasi-identifiers that no plausible intruder "
+        "knows."
+    ),
+    "possible-identifier": "Declare it as an identifier, which is dropped, or as a quasi-identifier.",
+    "imputed": "Check that imputed values are acceptable, or choose another treatment of missing values.",
+    "suppressed": "Impute missing values, or choose a smaller k, to suppress fewer values.",
+}
+_NOTABLE_DISCLOSURE = 0.1
 
 
 @dataclass(frozen=True)
-class Point:
-    """One thing to look at.
+class Finding:
+    """One finding.
 
     Parameters
     ----------
@@ -36,109 +44,124 @@ class Point:
     advice: str = ""
 
 
-def points_to_decide(release: Release, evidence: Evidence) -> list[Point]:
-    """Return what needs a decision before the table is handed out.
+def findings_to_decide(released: Released, evidence: Evidence) -> list[Finding]:
+    """Return the findings that need a decision before the table is released.
 
     Examples
     --------
     >>> import polars as pl, shoal
-    >>> from shoal.report.evidence import measured
+    >>> from shoal.report.evidence import measure_evidence
     >>> people = pl.DataFrame({"age": [30, 32, 60, 62], "diagnosis": ["A", "A", "B", "C"]})
-    >>> release = shoal.protect(people, 2, quasi=["age"], confidential=["diagnosis"], method="mdav")
-    >>> points_to_decide(release, measured(release))[0].text
-    'In 1 of 2 groups (2 records) all records share one value of "diagnosis": whoever knows that a person is in such a \
-group knows the value.'
+    >>> released = shoal.protect(people, 2, quasi=["age"], confidential=["diagnosis"], method="mdav").released
+    >>> findings_to_decide(released, measure_evidence(released))[0].text
+    'In 1 of 2 equivalence classes (2 records) all records have the same value of "diagnosis": an intruder who knows \
+that an individual is in such a class learns the value.'
     """
-    found = [*_alike(release, evidence), *_guessed(evidence)]
-    known = set()
-    for name, column in release.loss.columns.items():
-        if column.information > HEAVY_LOSS:
-            known.add(f'column "{name}" lost {100 * column.information:.0f} % of its information')
-            found.append(
-                Point(
-                    f'Column "{name}" lost {100 * column.information:.0f} % of its information.',
-                    "Give it a weight above 1, choose a smaller k, or leave out quasi-identifiers nobody can know.",
-                )
-            )
-    for name, share in evidence.dominated.items():
-        found.append(
-            Point(
-                f"The {release.grouping.k} most extreme records make up {100 * share:.0f} % of the variation of "
-                f'"{name}": the loss of this column mostly measures what happened to them.',
-                "Cap extreme values before protecting, or judge this column by the deciles rather than by the loss.",
+    findings = [*_homogeneous(released, evidence), *_attribute_attacks(evidence)]
+    findings += _of_remarks(released)
+    findings += [
+        Finding(
+            f"The {released.grouping.k} most extreme records make up {100 * share:.0f} % of the variance of "
+            f'"{name}": the information loss of this column mostly measures the change of these records.',
+            "Top-code or bottom-code extreme values before protection, or judge this column by its distribution.",
+        )
+        for name, share in evidence.dominated.items()
+    ]
+    if released.k == 2:
+        findings.append(
+            Finding(
+                "k = 2: in a group of two records, each of the two respondents can derive the values of the other one.",
+                "Choose k = 3 or more unless respondents can be excluded as intruders.",
             )
         )
-    found += [Point(_sentence(text)) for text in release.warnings if text not in known]
-    if release.k == 2:
-        found.append(
-            Point(
-                "k = 2: where a group has two records, one person of the pair can work out the other's values.",
-                "Choose k = 3 or more unless nobody in the table is an attacker.",
-            )
-        )
-    if len(release.grouping) == 1:
-        found.append(
-            Point(
-                "All records are in one group: the table tells no more of the quasi-identifiers than one value each.",
+    if len(released.grouping) == 1:
+        findings.append(
+            Finding(
+                "All records are in one group: each quasi-identifier has one value in the released table.",
                 "Choose a smaller k, or protect more records together.",
             )
         )
-    return found
+    return findings
 
 
-def points_to_know(release: Release, evidence: Evidence) -> list[Point]:
-    """Return what is worth knowing and needs no decision."""
-    found = [
-        Point(f'The released values of "{column.name}" show {_SHOWS[column.representative]}.')
-        for column in release.schema.quasi
-        if column.representative in _SHOWS
+def findings_for_information(released: Released, evidence: Evidence) -> list[Finding]:
+    """Return the findings that need no decision."""
+    findings = [
+        Finding(f'The released values of "{name}" reveal {_REVEALED[recode]}.')
+        for name, recode in applied_recodes(released).items()
+        if recode in _REVEALED
     ]
-    if not release.schema.named(Role.CONFIDENTIAL):
-        found.append(
-            Point(
-                "No column was named as confidential, so it was not checked what groups tell about such a column.",
-                "Name the columns that must not be learned about a person.",
+    if not released.schema.named(Role.CONFIDENTIAL):
+        findings.append(
+            Finding(
+                "No confidential attribute is named, so attribute disclosure was not assessed.",
+                "Name the columns whose values must not be disclosed.",
             )
         )
-    if release.original is None:
-        found.append(Point("The original was not at hand: figures of the original and attacks are left out."))
-    return found
-
-
-def points_for_users(release: Release) -> list[Point]:
-    """Return what users of the released table should know, for publication."""
-    found = []
-    for name, column in release.loss.columns.items():
-        if column.information > HEAVY_LOSS:
-            text = f'Column "{name}" lost {100 * column.information:.0f} % of its information; do not rely on it alone.'
-            found.append(Point(text))
-    treated = release.manifest["missing_values"]
-    found += [Point(f'Missing values of "{name}" were imputed before protection.') for name in treated["imputed"]]
-    found += [Point(f'Some values of "{name}" were suppressed.') for name in treated["suppressed"]]
-    return found
-
-
-def _alike(release: Release, evidence: Evidence) -> list[Point]:
-    return [
-        Point(
-            f"In {one.groups:,} of {release.classes.sizes.size:,} groups ({one.records:,} records) all records share "
-            f'one value of "{one.name}": whoever knows that a person is in such a group knows the value.',
-            "Ask for l-diversity (l=2 or more) or t-closeness, or judge that the value is harmless.",
+    if released.manifest["method"]["stopped"] != "finished":
+        findings.append(
+            Finding(
+                f"The method stopped early ({released.manifest['method']['stopped']}): another run may give other "
+                "groups, which satisfy the same requirements."
+            )
         )
-        for one in evidence.secrets
-        if one.groups
+    if evidence.before is None:
+        findings.append(
+            Finding("The original table was not available: figures of the original and attacks are left out.")
+        )
+    return findings
+
+
+def public_findings(released: Released) -> list[Finding]:
+    """Return what users of the released table should know, without figures of the original."""
+    findings = [
+        Finding(f"{_sentence(remark.text)} Do not draw conclusions from this column alone.")
+        for remark in released.remarks
+        if remark.code == "heavy-loss"
+    ]
+    missing = released.manifest["missing_values"]
+    findings += [Finding(f'Missing values of "{name}" were imputed before protection.') for name in missing["imputed"]]
+    findings += [Finding(f'Some values of "{name}" were suppressed.') for name in missing["suppressed"]]
+    return findings
+
+
+def applied_recodes(released: Released) -> dict[str, Recode]:
+    """Return what replaced the values of each quasi-identifier, as the manifest states it."""
+    columns = released.manifest["schema"]["columns"]
+    return {column["name"]: Recode(column["recode"]) for column in columns if "recode" in column}
+
+
+def _of_remarks(released: Released) -> list[Finding]:
+    """Return one finding per code of the remarks, so that columns with the same remedy are listed together."""
+    texts: dict[str, list[str]] = {}
+    for remark in released.remarks:
+        texts.setdefault(remark.code, []).append(_sentence(remark.text))
+    return [Finding(" ".join(sentences), _ADVICE.get(code, "")) for code, sentences in texts.items()]
+
+
+def _homogeneous(released: Released, evidence: Evidence) -> list[Finding]:
+    return [
+        Finding(
+            f"In {column.classes:,} of {released.classes.sizes.size:,} equivalence classes ({column.records:,} "
+            f'records) all records have the same value of "{column.name}": an intruder who knows that an individual is '
+            "in such a class learns the value.",
+            "Request l-diversity (l = 2 or more) or t-closeness, or decide that the value may be disclosed.",
+        )
+        for column in evidence.confidential
+        if column.classes
     ]
 
 
-def _guessed(evidence: Evidence) -> list[Point]:
+def _attribute_attacks(evidence: Evidence) -> list[Finding]:
+    attacks = () if evidence.attacks is None else evidence.attacks.attributes
     return [
-        Point(
-            f'Guessing "{one.target}" from the group is right for {100 * one.success.value:.0f} % of the records, '
-            f"against {100 * one.baseline.value:.0f} % by chance.",
-            "Ask for t-closeness, or judge that the column may be learned.",
+        Finding(
+            f'The equivalence class predicts "{attack.target}" correctly for {100 * attack.success.value:.0f} % of the '
+            f"records; the baseline is {100 * attack.baseline.value:.0f} %.",
+            "Request t-closeness, or decide that the attribute may be disclosed.",
         )
-        for one in evidence.attacks
-        if one.name == "attribute" and one.excess > 0.1
+        for attack in attacks
+        if attack.baseline_adjusted_success > _NOTABLE_DISCLOSURE
     ]
 
 

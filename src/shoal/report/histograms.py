@@ -1,9 +1,9 @@
-"""How the values of a column were spread before and after, in bins that single nobody out.
+"""The distribution of a column before and after, in bins that disclose no single record of the original.
 
-No bar of the original stands for one to m - 1 records, where m is k and at least 5: such bins are joined with their
+No bar of the original represents one to m - 1 records, where m is k and at least 5: such bins are merged with their
 neighbours, and rare categories with each other, without their names. Edges are round numbers, and the outermost bins
-are open, so that neither the lowest nor the highest value is shown. Released values are public and need no such care,
-but share the bins.
+are open, so that neither the lowest nor the highest value is shown. Released values are public and need no such
+protection, but share the bins.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from shoal.report.axes import Axis, date_axis, number_axis
 
-FEWEST = 5
-_TAIL = 0.01
-_MOST_BINS, _FEWEST_BINS = 24, 5
-_MOST_CATEGORIES = 12
+MIN_BAR_RECORDS = 5
+_TAIL_SHARE = 0.01
+_MAX_BINS, _MIN_BINS = 24, 5
+_MAX_CATEGORIES = 12
 Floats = NDArray[np.float64]
 
 
@@ -55,7 +55,7 @@ class Distribution:
     numeric
         Whether bins lie along an axis.
     ticks
-        Places and texts of the edges of the axis.
+        Positions and texts of the edges of the axis.
     missing
         Shares of missing values before and after as texts; empty where there are none.
     """
@@ -69,19 +69,19 @@ class Distribution:
 NOTHING = Distribution((), numeric=True)
 
 
-def fewest_records(k: int) -> int:
-    """Return m: how many records of the original a bar stands for at least.
+def min_bar_records(k: int) -> int:
+    """Return m: the smallest number of records of the original that a bar represents.
 
     Examples
     --------
-    >>> fewest_records(3), fewest_records(20)
+    >>> min_bar_records(3), min_bar_records(20)
     (5, 20)
     """
-    return max(k, FEWEST)
+    return max(k, MIN_BAR_RECORDS)
 
 
 def number_distribution(
-    before: Floats | None, after: Floats, fewest: int, *, whole: bool = False, dates: bool = False
+    before: Floats | None, after: Floats, min_records: int, *, integers: bool = False, dates: bool = False
 ) -> Distribution:
     """Return the distribution of numbers, or of days since 1970.
 
@@ -89,28 +89,28 @@ def number_distribution(
     ----------
     before, after
         The values, NaN where missing; before is None where the original is not shown.
-    fewest
-        How many records of the original a bin holds at least, if any.
-    whole, dates
-        Whether only whole numbers occur, and whether they are days.
+    min_records
+        The smallest number of records of the original in a bin that is not empty.
+    integers, dates
+        Whether only integers occur, and whether they are days.
 
     Examples
     --------
     >>> ages = np.repeat([21.0, 34.0, 47.0, 58.0], 10)
-    >>> [(one.name, one.before) for one in number_distribution(ages, ages, 5, whole=True).bins]
+    >>> [(bar.name, bar.before) for bar in number_distribution(ages, ages, 5, integers=True).bins]
     [('below 30', 0.25), ('30 to 39', 0.25), ('40 to 49', 0.25), ('50 and above', 0.25)]
     """
     guide = after if before is None else before
     known = guide[~np.isnan(guide)]
     shown = after[~np.isnan(after)]
-    if known.size < 2 * fewest:
+    if known.size < 2 * min_records:
         return NOTHING
-    axis = _axis(known, fewest, whole=whole, dates=dates)
+    axis = _axis(known, min_records, integers=integers, dates=dates)
     if axis is None:
         return NOTHING
     counts = _counted(known, axis)
     released = _counted(shown, axis)
-    segments = joined(counts.tolist(), fewest)
+    segments = merged_bins(counts.tolist(), min_records)
     bins = tuple(
         Bin(
             axis.name(first, last),
@@ -122,23 +122,23 @@ def number_distribution(
         for first, last in segments
     )
     missing = _missing(
-        None if before is None else before.size - known.size, after.size - shown.size, after.size, fewest
+        None if before is None else before.size - known.size, after.size - shown.size, after.size, min_records
     )
     if len(bins) < 2:
         return NOTHING
     return Distribution(bins, numeric=True, ticks=tuple(zip(axis.edges, axis.texts, strict=True)), missing=missing)
 
 
-def _axis(known: Floats, fewest: int, *, whole: bool, dates: bool) -> Axis | None:
-    """Return an axis for all but the tails, each of which has records enough for a bin of its own."""
-    most = int(np.clip(2 * known.size ** (1 / 3), _FEWEST_BINS, _MOST_BINS))
-    for tail in (max(fewest, int(_TAIL * known.size)), fewest):
-        places = [tail - 1, known.size - tail]
-        low, high = np.partition(known, places)[places]
+def _axis(known: Floats, min_records: int, *, integers: bool, dates: bool) -> Axis | None:
+    """Return an axis for all but the tails, each of which has enough records for a bin of its own."""
+    most = int(np.clip(2 * known.size ** (1 / 3), _MIN_BINS, _MAX_BINS))
+    for tail in (max(min_records, int(_TAIL_SHARE * known.size)), min_records):
+        ranks = [tail - 1, known.size - tail]
+        low, high = np.partition(known, ranks)[ranks]
         if high > low:
             if dates:
                 return date_axis(float(low), float(high), most)
-            return number_axis(float(low), float(high), most, whole=whole)
+            return number_axis(float(low), float(high), most, integers=integers)
     return None
 
 
@@ -147,23 +147,22 @@ def _counted(values: Floats, axis: Axis) -> NDArray[np.int64]:
     return np.bincount(np.searchsorted(inner, values, "right"), minlength=inner.size + 1)
 
 
-def joined(counts: Sequence[int], fewest: int) -> list[tuple[int, int]]:
-    """Return bins, as first and behind the last, of which none holds between 1 and ``fewest`` - 1 records.
+def merged_bins(counts: Sequence[int], min_records: int) -> list[tuple[int, int]]:
+    """Return bins, as the first cell and the one after the last, none of which holds 1 to ``min_records`` - 1 records.
 
     Examples
     --------
-    >>> joined([9, 1, 2, 8, 0, 7], 5)
+    >>> merged_bins([9, 1, 2, 8, 0, 7], 5)
     [(0, 1), (1, 4), (4, 5), (5, 6)]
     """
-    bins = [(place, place + 1, int(count)) for place, count in enumerate(counts)]
+    bins = [(index, index + 1, int(count)) for index, count in enumerate(counts)]
     while len(bins) > 1:
-        small = [place for place, (_, _, count) in enumerate(bins) if 0 < count < fewest]
+        small = [index for index, (_, _, count) in enumerate(bins) if 0 < count < min_records]
         if not small:
             break
-        place = min(small, key=lambda one: bins[one][2])
-        neighbours = [other for other in (place - 1, place + 1) if 0 <= other < len(bins)]
-        other = min(neighbours, key=lambda one: bins[one][2])
-        left, right = sorted((place, other))
+        smallest = min(small, key=lambda index: bins[index][2])
+        neighbours = [index for index in (smallest - 1, smallest + 1) if 0 <= index < len(bins)]
+        left, right = sorted((smallest, min(neighbours, key=lambda index: bins[index][2])))
         bins[left : right + 1] = [(bins[left][0], bins[right][1], bins[left][2] + bins[right][2])]
     return [(first, last) for first, last, _ in bins]
 
@@ -171,7 +170,7 @@ def joined(counts: Sequence[int], fewest: int) -> list[tuple[int, int]]:
 def category_distribution(
     before: Mapping[str, int] | None,
     after: Mapping[str, int],
-    fewest: int,
+    min_records: int,
     *,
     order: Sequence[str] | None = None,
     missing: tuple[int, int] = (0, 0),
@@ -182,8 +181,8 @@ def category_distribution(
     ----------
     before, after
         How many records have each category; before is None where the original is not shown.
-    fewest
-        How many records of the original a bar stands for, if any.
+    min_records
+        The smallest number of records of the original in a bar that is not empty.
     order
         The categories from lowest to highest, if they have an order.
     missing
@@ -192,66 +191,70 @@ def category_distribution(
     Examples
     --------
     >>> found = category_distribution({"a": 20, "b": 10, "c": 1, "d": 2}, {"a": 21, "b": 12}, 5)
-    >>> [(one.name, round(one.before, 3)) for one in found.bins]
+    >>> [(bar.name, round(bar.before, 3)) for bar in found.bins]
     [('a', 0.606), ('3 others', 0.394)]
     """
     known, shown = sum((after if before is None else before).values()), sum(after.values())
-    if known < 2 * fewest:
+    if known < 2 * min_records:
         return Distribution((), numeric=False)
-    groups = _in_order(before, after, fewest, order) if order else _by_frequency(before, after, fewest)
+    groups = _in_order(before, after, min_records, order) if order else _by_frequency(before, after, min_records)
     bins = tuple(
         Bin(
             name,
-            None if before is None else sum(before.get(one, 0) for one in members) / known,
-            sum(after.get(one, 0) for one in members) / max(shown, 1),
+            None if before is None else sum(before.get(category, 0) for category in members) / known,
+            sum(after.get(category, 0) for category in members) / max(shown, 1),
         )
         for name, members in groups
     )
-    holes = _missing(None if before is None else missing[0], missing[1], shown + missing[1], fewest)
-    return Distribution(bins if len(bins) > 1 else (), numeric=False, missing=holes)
+    shares = _missing(None if before is None else missing[0], missing[1], shown + missing[1], min_records)
+    return Distribution(bins if len(bins) > 1 else (), numeric=False, missing=shares)
 
 
 def _in_order(
-    before: Mapping[str, int] | None, after: Mapping[str, int], fewest: int, order: Sequence[str]
+    before: Mapping[str, int] | None, after: Mapping[str, int], min_records: int, order: Sequence[str]
 ) -> list[tuple[str, list[str]]]:
-    """Return neighbours together; what only the release has, such as ranges, follows."""
-    counts = [(after if before is None else before).get(one, 0) for one in order]
-    bins = joined(counts, fewest)
-    while len(bins) > _MOST_CATEGORIES:
-        bins = [(bins[place][0], bins[min(place + 1, len(bins) - 1)][1]) for place in range(0, len(bins), 2)]
+    """Return neighbours together; texts that only the release has, such as ranges, follow."""
+    counts = [(after if before is None else before).get(category, 0) for category in order]
+    bins = merged_bins(counts, min_records)
+    while len(bins) > _MAX_CATEGORIES:
+        bins = [(bins[index][0], bins[min(index + 1, len(bins) - 1)][1]) for index in range(0, len(bins), 2)]
     named = [
         (order[first] if last - first == 1 else f"{order[first]} to {order[last - 1]}", list(order[first:last]))
         for first, last in bins
     ]
-    beyond = {one: count for one, count in after.items() if one not in set(order)}
-    return named + (_by_frequency(None, beyond, fewest) if beyond else [])
+    beyond = {category: count for category, count in after.items() if category not in set(order)}
+    return named + (_by_frequency(None, beyond, min_records) if beyond else [])
 
 
 def _by_frequency(
-    before: Mapping[str, int] | None, after: Mapping[str, int], fewest: int
+    before: Mapping[str, int] | None, after: Mapping[str, int], min_records: int
 ) -> list[tuple[str, list[str]]]:
     """Return the most frequent categories, and all others as one; rare ones of the original are never named."""
     first = after if before is None else before
-    everything = sorted({*first, *after}, key=lambda one: (-first.get(one, 0), -after.get(one, 0), one))
-    shown = [one for one in everything if not 0 < first.get(one, 0) < fewest]
-    if len(everything) > _MOST_CATEGORIES or len(shown) < len(everything):
-        shown = shown[: _MOST_CATEGORIES - 1]
-    while 0 < sum(first.get(one, 0) for one in everything if one not in set(shown)) < fewest:
-        counted = [place for place, one in enumerate(shown) if first.get(one, 0)]
+    everything = sorted(
+        {*first, *after}, key=lambda category: (-first.get(category, 0), -after.get(category, 0), category)
+    )
+    shown = [category for category in everything if not 0 < first.get(category, 0) < min_records]
+    if len(everything) > _MAX_CATEGORIES or len(shown) < len(everything):
+        shown = shown[: _MAX_CATEGORIES - 1]
+    while 0 < sum(first.get(category, 0) for category in everything if category not in set(shown)) < min_records:
+        counted = [index for index, category in enumerate(shown) if first.get(category, 0)]
         if not counted:
             break
         del shown[counted[-1]]
-    rest = [one for one in everything if one not in set(shown)]
-    named = [(one, [one]) for one in shown]
+    rest = [category for category in everything if category not in set(shown)]
+    named = [(category, [category]) for category in shown]
     return [*named, (f"{len(rest)} others" if len(rest) > 1 else "1 other", rest)] if rest else named
 
 
-def _missing(before: int | None, after: int, records: int, fewest: int) -> tuple[str, str] | None:
-    """Return the shares of missing values as texts; a number below ``fewest`` is not told for the original."""
+def _missing(before: int | None, after: int, records: int, min_records: int) -> tuple[str, str] | None:
+    """Return the shares of missing values as texts; a small number of records of the original is not stated."""
     if not (before or after):
         return None
-    told = "" if before is None else f"fewer than {fewest} records" if 0 < before < fewest else _share(before, records)
-    return told, _share(after, records)
+    if before is None:
+        return "", _share(after, records)
+    rare = 0 < before < min_records
+    return f"fewer than {min_records} records" if rare else _share(before, records), _share(after, records)
 
 
 def _share(count: int, records: int) -> str:

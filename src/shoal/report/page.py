@@ -1,8 +1,8 @@
 """The report: one self-contained HTML file that opens offline, prints, and holds no value of a single record.
 
-There are two: one for the data holder, with the original beside the release, and one for publication without a figure
-of the original other than what was lost. Neither runs a script or asks for anything from outside; a Content-Security-
-Policy that allows only the page's own style says so to the browser.
+There are two variants: the full report for internal use shows the original beside the release; the public report has
+no statistics of the original except information loss. Neither runs a script or loads anything; a Content-Security-
+Policy that allows only the style of the page enforces this in the browser.
 """
 
 from __future__ import annotations
@@ -14,20 +14,23 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal.api.release import Release
+    from shoal.flow.released import Released
+    from shoal.tables import Table
 
 _SPACE = "\N{NO-BREAK SPACE}"
 
 
-def render_report(release: Release, *, public: bool = False) -> str:
+def render_report(released: Released, original: Table | None = None, *, public: bool = False) -> str:
     """Return the report of a release as HTML text.
 
     Parameters
     ----------
-    release
+    released
         The release.
+    original
+        The original table; without it figures of the original and attacks are left out.
     public
-        The variant for publication: no figures of the original, no attacks, no seed, no signature.
+        The public report: no figures of the original, no attacks, no seed, no signature.
 
     Returns
     -------
@@ -38,16 +41,16 @@ def render_report(release: Release, *, public: bool = False) -> str:
     --------
     >>> import polars as pl, shoal
     >>> release = shoal.protect(pl.DataFrame({"age": [30, 32, 60, 62]}), k=2, quasi=["age"])
-    >>> "k = 2 was asked for" in render_report(release)
+    >>> "Requested: k = 2 records" in render_report(release.released)
     True
     """
     from shoal.report.contents import page_contents
 
-    return render_page("page.html.jinja", page_contents(release, public=public))
+    return render_page("page.html.jinja", page_contents(released, original, public=public))
 
 
 def render_page(template: str, contents: dict[str, Any]) -> str:
-    """Return a page of this folder filled with its contents, its style and a policy that allows nothing else."""
+    """Return a page of this package filled with its contents, its style and a policy that allows nothing else."""
     style = _style()
     return _environment().get_template(template).render(**contents, style=style, policy=_policy(style))
 
@@ -77,7 +80,7 @@ def _style() -> Any:
 
 
 def _policy(style: str) -> str:
-    """Return a policy that allows the page its own style, by its hash, and nothing else."""
+    """Return a policy that allows the style of the page, by its hash, and nothing else."""
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 

@@ -1,6 +1,6 @@
 """The colours of the pages: light, dark and print, safe for colour-blind readers, every text at 4.5:1 or more.
 
-The hues are those of Okabe and Ito (2008): blue for what is released, grey for what was before, vermillion against blue
+The hues are those of Okabe and Ito (2008): blue for the released table, grey for the original, vermillion against blue
 where signs matter. Dark pages use the same hues, lighter. Printed pages are always light.
 """
 
@@ -42,11 +42,11 @@ DARK = {
 }
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#b3568b", "#a37b00", "#3b8fc4", "#6b7682", "#8c564b")
 """Colours of the methods of a comparison, at 3:1 or more on light and on dark paper."""
-STEPS = 5
-"""How many shades a heat map has on either side of zero."""
+SHADES = 5
+"""The number of shades of a heat map on either side of zero."""
 
 
-def mixed(one: str, other: str, share: float) -> str:
+def mixed(start: str, end: str, share: float) -> str:
     """Return a colour between two.
 
     Examples
@@ -54,11 +54,11 @@ def mixed(one: str, other: str, share: float) -> str:
     >>> mixed("#000000", "#ffffff", 0.5)
     '#808080'
     """
-    pairs = [(int(one[place : place + 2], 16), int(other[place : place + 2], 16)) for place in (1, 3, 5)]
+    pairs = [(int(start[at : at + 2], 16), int(end[at : at + 2], 16)) for at in (1, 3, 5)]
     return "#" + "".join(f"{round(low + (high - low) * share):02x}" for low, high in pairs)
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(first: str, second: str) -> float:
     """Return the contrast of two colours as WCAG 2 defines it: 1 (none) to 21.
 
     Examples
@@ -66,12 +66,12 @@ def contrast(one: str, other: str) -> float:
     >>> contrast("#000000", "#ffffff")
     21.0
     """
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
 def _luminance(colour: str) -> float:
-    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -79,9 +79,9 @@ def _luminance(colour: str) -> float:
 def shades(colours: dict[str, str]) -> dict[str, tuple[str, str]]:
     """Return the colours of the cells of a heat map, and of the text in them, by name: ``m5`` ... ``z`` ... ``p5``."""
     found = {}
-    for step in range(-STEPS, STEPS + 1):
+    for step in range(-SHADES, SHADES + 1):
         end = colours["negative" if step < 0 else "positive"]
-        cell = mixed(colours["paper"], end, abs(step) / STEPS)
+        cell = mixed(colours["paper"], end, abs(step) / SHADES)
         text = max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, cell))
         found[shade_name(step)] = cell, text
     return found
@@ -93,7 +93,7 @@ def shade_name(step: int) -> str:
 
 
 def stylesheet(rest: str) -> str:
-    """Return the whole style of a page: the colours of light and dark, then the rest.
+    """Return the style of a page: the colours of light and dark, then the rest.
 
     Dark is chosen by the system or by the switch on the page; a switch works by ``:has``, without a script. Only
     screens are ever dark.

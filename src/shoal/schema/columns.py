@@ -1,8 +1,8 @@
-"""What each column is: its role in the protection, its kind of values, and how it is treated.
+"""The columns of a table: the role of each, its kind of values, and how it is treated.
 
-Roles follow the field: *identifiers* point at one person and are dropped; *quasi-identifiers* are what an outsider may
-know and are replaced by a representative of the group; *confidential* columns are what must not be learned about a
-person; everything else is *other*. Kinds say how values compare: *numeric* (also dates), *ordinal* (an order without
+Roles follow the field: *direct identifiers* are dropped; *quasi-identifiers* (key variables) may be known to an
+intruder and are replaced by a representative of the group; *confidential* (sensitive) attributes must not be disclosed;
+everything else is *other*. Kinds are levels of measurement: *numeric* (also dates), *ordinal* (an order without
 distances), *nominal* (equal or not).
 """
 
@@ -12,11 +12,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, TypeVar
+from html import escape
+from typing import Any
 
-from shoal.errors import ParameterError, SchemaError, UnknownColumn, suggestion
-
-E = TypeVar("E", bound=StrEnum)
+from shoal.core.choices import choice
+from shoal.core.text import text_table
+from shoal.errors import SchemaError, UnknownColumn
 
 
 class Role(StrEnum):
@@ -29,7 +30,7 @@ class Role(StrEnum):
 
 
 class Kind(StrEnum):
-    """How the values of a column compare."""
+    """The level of measurement: how the values of a column compare."""
 
     NUMERIC = "numeric"
     ORDINAL = "ordinal"
@@ -37,12 +38,12 @@ class Kind(StrEnum):
 
 
 class Missing(StrEnum):
-    """What happens to holes in quasi-identifiers."""
+    """What happens to missing values of quasi-identifiers before grouping."""
 
-    REFUSE = "refuse"
-    OWN_GROUP = "own-group"
+    ERROR = "error"
+    BY_PATTERN = "by-pattern"
     IMPUTE = "impute"
-    AS_VALUE = "as-value"
+    CATEGORY = "category"
 
 
 class Recode(StrEnum):
@@ -59,16 +60,16 @@ class Recode(StrEnum):
     SET = "set"
     HIERARCHY = "hierarchy"
     SUPPRESS = "suppress"
-    TABLES = "tables"
+    FREQUENCIES = "frequencies"
 
 
 _GENERAL = {Recode.SET, Recode.HIERARCHY, Recode.SUPPRESS}
 DEFAULT_RECODE = {Kind.NUMERIC: Recode.MEAN, Kind.ORDINAL: Recode.MEDIAN, Kind.NOMINAL: Recode.MODE}
 ALLOWED_RECODES = {
-    Kind.NUMERIC: set(Recode) - {Recode.TABLES},
+    Kind.NUMERIC: set(Recode) - {Recode.FREQUENCIES},
     Kind.ORDINAL: {Recode.MEDIAN, Recode.MODE, Recode.MEDOID, Recode.RANGE, Recode.MIN, Recode.MAX, *_GENERAL}
-    | {Recode.TABLES},
-    Kind.NOMINAL: {Recode.MODE, Recode.MEDOID, Recode.TABLES, *_GENERAL},
+    | {Recode.FREQUENCIES},
+    Kind.NOMINAL: {Recode.MODE, Recode.MEDOID, Recode.FREQUENCIES, *_GENERAL},
 }
 
 
@@ -82,6 +83,8 @@ class Column:
         The name in the table.
     role, kind
         See :class:`Role` and :class:`Kind`.
+    kind_stated
+        Whether a person stated the kind; otherwise it was inferred from the values.
     weight
         How much the column counts when records are compared; 2 doubles its squared distances.
     order
@@ -89,23 +92,24 @@ class Column:
     recode
         What replaces the values of a group; by default mean, median or mode for numeric, ordinal or nominal.
     missing
-        What happens to holes, if not as in the rest of the table.
+        What happens to missing values, if not as in the rest of the table.
     hierarchy
         A :class:`shoal.Hierarchy`, the path of a hierarchy file, nested mappings, or how to build one from the values;
-        a quasi-identifier that has one is generalised by it unless ``recode`` says otherwise.
-    why
+        a quasi-identifier that has one is generalised by it unless ``recode`` states something else.
+    reason
         Why role and kind were chosen, for a person to read.
     """
 
     name: str
     role: Role
     kind: Kind
+    kind_stated: bool = False
     weight: float = 1.0
     order: tuple[str, ...] | None = None
     recode: Recode | None = None
     missing: Missing | None = None
-    why: str = ""
     hierarchy: Any = None
+    reason: str = ""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and self.weight >= 0):
@@ -117,41 +121,51 @@ class Column:
             raise SchemaError(f'column "{self.name}" is {self.kind} and has no {self.recode}; choose one of: {allowed}')
 
     @property
-    def representative(self) -> Recode:
-        """What replaces the values of a group."""
-        given = Recode.HIERARCHY if self.hierarchy is not None else DEFAULT_RECODE[self.kind]
-        return self.recode or given
+    def default_recode(self) -> Recode:
+        """What replaces the values of a group where neither the user nor the method selects anything."""
+        return self.recode or (Recode.HIERARCHY if self.hierarchy is not None else DEFAULT_RECODE[self.kind])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """The columns of a table and how they are treated together.
 
     Parameters
     ----------
     columns
-        One :class:`Column` per column, in the order of the table.
-    within
-        Columns whose values no group crosses (strata).
+        One entry per column of the table.
+    strata
+        Columns whose values no group crosses. They are released unchanged.
     sampling_weight
-        A column of positive numbers used for representatives and for the loss that is reported.
+        A column of positive numbers: how many members of the population a record represents.
     missing
-        What happens to holes in quasi-identifiers.
+        What happens to missing values of quasi-identifiers, unless a column states something else.
+
+    Examples
+    --------
+    >>> schema = Schema((Column("age", Role.QUASI, Kind.NUMERIC), Column("job", Role.OTHER, Kind.NOMINAL)))
+    >>> schema.updated(quasi=["job"])["job"].role
+    <Role.QUASI: 'quasi'>
+    >>> print(schema)
+    column  role   kind
+    ------  -----  -------
+    age     quasi  numeric
+    job     other  nominal
     """
 
     columns: tuple[Column, ...]
-    within: tuple[str, ...] = ()
+    strata: tuple[str, ...] = ()
     sampling_weight: str | None = None
-    missing: Missing = Missing.REFUSE
+    missing: Missing = Missing.ERROR
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_by_name", {column.name: column for column in self.columns})
-        for name in [*self.within, *([self.sampling_weight] if self.sampling_weight else [])]:
+        for name in [*self.strata, *([self.sampling_weight] if self.sampling_weight else [])]:
             role = self[name].role
             if role in {Role.QUASI, Role.IDENTIFIER}:
                 raise SchemaError(
-                    f'column "{name}" cannot be {"a stratum" if name in self.within else "the sampling weight"} '
+                    f'column "{name}" cannot be {"a stratum" if name in self.strata else "the sampling weight"} '
                     f"and {_ROLE_WORDS[role]} at once; strata and weights are released unchanged"
                 )
 
@@ -159,6 +173,20 @@ class Schema:
         if name not in self._by_name:
             raise UnknownColumn(name, self._by_name)
         return self._by_name[name]
+
+    def __repr__(self) -> str:
+        counts = [(len(self.named(role)), role) for role in Role]
+        return f"<Schema: {', '.join(f'{count} {role}' for count, role in counts if count)}>"
+
+    def __str__(self) -> str:
+        return text_table(("column", "role", "kind"), [(c.name, str(c.role), str(c.kind)) for c in self.columns])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{role}</td><td>{kind}</td><td>{escape(reason)}</td></tr>"
+            for name, role, kind, reason in self.explain()
+        )
+        return f"<table><tr><th>column</th><th>role</th><th>kind</th><th>reason</th></tr>{rows}</table>"
 
     def named(self, role: Role) -> list[str]:
         """Return the names of the columns in a role."""
@@ -172,7 +200,12 @@ class Schema:
     @property
     def protected(self) -> list[str]:
         """The names that are counted together when k is verified: quasi-identifiers and strata."""
-        return [*(column.name for column in self.quasi), *self.within]
+        return [*(column.name for column in self.quasi), *self.strata]
+
+    @property
+    def nominal(self) -> bool:
+        """Whether all quasi-identifiers are nominal."""
+        return bool(self.quasi) and all(column.kind == Kind.NOMINAL for column in self.quasi)
 
     def updated(
         self,
@@ -182,9 +215,9 @@ class Schema:
         identifiers: Sequence[str] | None = None,
         kinds: Mapping[str, str] | None = None,
         orders: Mapping[str, Sequence[str]] | None = None,
-        weights: Mapping[str, float] | None = None,
+        column_weights: Mapping[str, float] | None = None,
         recode: str | Mapping[str, str] | None = None,
-        within: Sequence[str] | None = None,
+        strata: Sequence[str] | None = None,
         sampling_weight: str | None = None,
         missing: str | None = None,
         hierarchies: Mapping[str, Any] | None = None,
@@ -193,19 +226,42 @@ class Schema:
 
         A role list that is given is complete: columns that had the role and are not in the list become *other*.
         """
+        columns = self._with_roles({Role.QUASI: quasi, Role.CONFIDENTIAL: confidential, Role.IDENTIFIER: identifiers})
+        changes: list[tuple[str, dict[str, Any]]] = [
+            *((name, {"kind": Kind.ORDINAL, "kind_stated": True, "order": tuple(map(str, order)), "recode": None})
+              for name, order in (orders or {}).items()),
+            *((name, {"kind": choice(Kind, kind, "kind"), "kind_stated": True, "recode": None})
+              for name, kind in (kinds or {}).items()),
+            *((name, {"weight": float(weight)}) for name, weight in (column_weights or {}).items()),
+        ]  # fmt: skip
+        for name, change in changes:
+            self[name]  # an unknown name is an error
+            columns[name] = replace(columns[name], **change)
+        columns = _with_recode(columns, recode)
+        for name, hierarchy in (hierarchies or {}).items():
+            self[name]  # an unknown name is an error
+            columns[name] = replace(columns[name], hierarchy=hierarchy)
+        return Schema(
+            columns=tuple(columns.values()),
+            strata=self.strata if strata is None else tuple(names_list(strata)),
+            sampling_weight=self.sampling_weight if sampling_weight is None else sampling_weight,
+            missing=self.missing if missing is None else choice(Missing, missing, "missing"),
+        )
+
+    def _with_roles(self, roles: Mapping[Role, Sequence[str] | None]) -> dict[str, Column]:
+        """Return the columns by name with roles as the lists that are given say."""
         columns = {column.name: column for column in self.columns}
-        for role, names in {Role.QUASI: quasi, Role.CONFIDENTIAL: confidential, Role.IDENTIFIER: identifiers}.items():
-            if names is not None:
-                names = names_list(names)
-                columns = {
-                    name: replace(column, role=Role.OTHER, why="") if column.role == role else column
-                    for name, column in columns.items()
-                }
-                for name in names:
-                    if name not in columns:
-                        raise UnknownColumn(name, columns)
+        for role, names in roles.items():
+            if names is None:
+                continue
+            columns = {
+                name: replace(column, role=Role.OTHER, reason="") if column.role == role else column
+                for name, column in columns.items()
+            }
+            for name in names_list(names):
+                self[name]  # an unknown name is an error
         assigned: dict[str, Role] = {}
-        for role, names in {Role.QUASI: quasi, Role.CONFIDENTIAL: confidential, Role.IDENTIFIER: identifiers}.items():
+        for role, names in roles.items():
             for name in names_list(names or ()):
                 if assigned.get(name, role) != role:
                     raise SchemaError(
@@ -213,33 +269,18 @@ class Schema:
                         "choose one"
                     )
                 assigned[name] = role
-                columns[name] = replace(columns[name], role=role, why="given")
-        for name, order in (orders or {}).items():
-            self._known(name)
-            columns[name] = replace(columns[name], kind=Kind.ORDINAL, order=tuple(map(str, order)), recode=None)
-        for name, kind in (kinds or {}).items():
-            self._known(name)
-            columns[name] = replace(columns[name], kind=choice(Kind, kind, "kind"), recode=None)
-        for name, weight in (weights or {}).items():
-            self._known(name)
-            columns[name] = replace(columns[name], weight=float(weight))
-        columns = _with_recode(columns, recode)
-        for name, hierarchy in (hierarchies or {}).items():
-            self._known(name)
-            columns[name] = replace(columns[name], hierarchy=hierarchy)
-        return Schema(
-            columns=tuple(columns.values()),
-            within=self.within if within is None else tuple(names_list(within)),
-            sampling_weight=self.sampling_weight if sampling_weight is None else sampling_weight,
-            missing=self.missing if missing is None else choice(Missing, missing, "missing"),
-        )
-
-    def _known(self, name: str) -> None:
-        self[name]
+                columns[name] = replace(columns[name], role=role, reason="given")
+        return columns
 
     def explain(self) -> list[tuple[str, str, str, str]]:
         """Return name, role, kind and reason of each column, for a table on the screen."""
-        return [(column.name, str(column.role), str(column.kind), column.why) for column in self.columns]
+        return [(column.name, str(column.role), str(column.kind), column.reason) for column in self.columns]
+
+    def table(self, backend: str = "polars") -> Any:
+        """Return name, role, kind and reason of each column as a DataFrame of a library, by default polars."""
+        from shoal.tables.frames import data_frame
+
+        return data_frame(("column", "role", "kind", "reason"), self.explain(), backend)
 
 
 _ROLE_WORDS = {
@@ -275,19 +316,3 @@ def names_list(names: str | Iterable[str]) -> list[str]:
     ['age']
     """
     return [names] if isinstance(names, str) else list(names)
-
-
-def choice(kind: type[E], text: str, option: str) -> E:
-    """Return the member of an enumeration, or an error that lists what is allowed.
-
-    Examples
-    --------
-    >>> choice(Missing, "imput", "missing")
-    Traceback (most recent call last):
-        ...
-    shoal.errors.ParameterError: missing="imput" is not known; did you mean "impute"?
-    """
-    try:
-        return kind(text)
-    except ValueError:
-        raise ParameterError(f'{option}="{text}" is not known; {suggestion(text, [str(m) for m in kind])}') from None

@@ -17,7 +17,8 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from shoal.core.hierarchy import ROOT, Hierarchy, text_of
+from shoal.core.hierarchy import ROOT, Hierarchy
+from shoal.core.text import text_of
 from shoal.errors import SchemaError
 from shoal.schema.columns import Column, Kind
 

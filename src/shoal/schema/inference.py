@@ -1,7 +1,7 @@
-"""A first guess at the schema of a table, with the reason for each guess.
+"""A proposal for the schema of a table, with the reason for each choice.
 
-The guess errs on the safe side: a column that is neither an identifier nor clearly confidential is called a
-quasi-identifier, because an outsider may know it. A person who knows the data reads the draft and corrects it.
+The proposal errs on the safe side: a column that is neither an identifier nor clearly confidential becomes a
+quasi-identifier, because an intruder may know it. A person who knows the data reviews the draft and corrects it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ROLE_OF_WORD = {word: role for role, words in _WORDS.items() for word in words.
 
 
 def infer_schema(table: Table) -> Schema:
-    """Guess role and kind of each column and say why.
+    """Propose role and kind of each column, with the reason.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def infer_schema(table: Table) -> Schema:
     Returns
     -------
     schema
-        One column each, with ``why`` filled.
+        One entry per column, with its ``reason``.
 
     Examples
     --------
@@ -60,8 +60,8 @@ def bare_schema(table: Table) -> Schema:
     """Return a schema in which every column is *other*, with the kind that its type suggests."""
     columns = []
     for name in table.names:
-        kind, order, why = infer_kind(table.column(name), table.value_labels(name))
-        columns.append(Column(name, Role.OTHER, kind, order=order, why=why))
+        kind, order, reason = infer_kind(table.typed(name), table.value_labels(name))
+        columns.append(Column(name, Role.OTHER, kind, order=order, reason=reason))
     return Schema(tuple(columns))
 
 
@@ -84,7 +84,7 @@ def infer_kind(
 
 
 def looks_like_identifier(series: nw.Series[Any]) -> str | None:
-    """Return the reason why a column seems to point at single persons, or None."""
+    """Return the reason why a column may identify single persons, or None."""
     words = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", series.name).lower()))
     by_name = sorted(word for word in words if _ROLE_OF_WORD.get(word) == Role.IDENTIFIER)
     if by_name:
@@ -95,10 +95,10 @@ def looks_like_identifier(series: nw.Series[Any]) -> str | None:
 
 
 def _infer_column(table: Table, name: str) -> Column:
-    series = table.column(name)
-    kind, order, kind_why = infer_kind(series, table.value_labels(name))
-    role, role_why = _infer_role(series)
-    return Column(name, role, kind, order=order, why=f"{role_why}; {kind_why}")
+    series = table.typed(name)
+    kind, order, kind_reason = infer_kind(series, table.value_labels(name))
+    role, role_reason = _infer_role(series)
+    return Column(name, role, kind, order=order, reason=f"{role_reason}; {kind_reason}")
 
 
 def _infer_role(series: nw.Series[Any]) -> tuple[Role, str]:
@@ -110,4 +110,4 @@ def _infer_role(series: nw.Series[Any]) -> tuple[Role, str]:
     identifier = looks_like_identifier(series)
     if identifier:
         return Role.IDENTIFIER, identifier
-    return Role.QUASI, "an outsider may know it"
+    return Role.QUASI, "an intruder may know it"

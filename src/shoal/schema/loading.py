@@ -6,62 +6,135 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoal.core.progress import Progress
-from shoal.schema.columns import Schema
+from shoal.core.progress import SILENT, Progress
+from shoal.errors import FileProblem, ParameterError
+from shoal.schema.columns import Role, Schema
 from shoal.schema.inference import bare_schema
-from shoal.schema.toml import parse_schema
+from shoal.schema.plan import ReadOptions
 from shoal.tables import Table, read_head, read_table
 
 
 def load(
     data: Any,
-    schema: Schema | str | None,
+    schema: Schema | str | Path | None,
     changes: Mapping[str, Any],
-    read_options: Mapping[str, Any],
+    reading: ReadOptions,
     progress: Progress,
 ) -> tuple[Table, Schema]:
     """Return the table and its full schema; columns of a text file that stay unchanged are read as they are written."""
     if not isinstance(data, str | Path):
-        table = data if isinstance(data, Table) else Table.from_native(data)
+        table = _frame(data, reading)
         return table, complete_schema(table, schema, changes)
     progress.stage("reading")
-    head = read_head(data, **read_options)
+    head = read_head(data, **reading.given())
     draft = complete_schema(head, schema, changes)
     typed = {column.name for column in draft.quasi} | {draft.sampling_weight}
-    table = read_table(data, text=[name for name in head.names if name not in typed], **read_options)
+    table = read_table(data, text=[name for name in head.names if name not in typed], **reading.given())
     return table, complete_schema(table, schema, changes)
 
 
-def load_for_counting(
+def load_with_schema(
     data: Any,
-    names: Sequence[str],
-    read_options: Mapping[str, Any],
-    progress: Progress,
     *,
-    typed: Sequence[str] = (),
-) -> Table:
-    """Return a table in which every column of a text file is what is written there, as an outsider would see it.
+    schema: Schema | str | Path | None = None,
+    read_options: Mapping[str, Any] | ReadOptions | None = None,
+    progress: Progress = SILENT,
+    **choices: Any,
+) -> tuple[Table, Schema]:
+    """Return a table and its schema, the first step of a protection that is made stage by stage.
 
-    Columns in ``typed`` are read as numbers or dates where they are such.
+    Parameters
+    ----------
+    data
+        A pandas, polars or pyarrow table, or the path of a file.
+    schema
+        A schema, the path of a schema file, or TOML text.
+    read_options
+        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
+    progress
+        Progress callback.
+    choices
+        ``quasi``, ``confidential``, ``identifiers``, ``kinds``, ... as in :func:`shoal.protect`.
+
+    Returns
+    -------
+    table, schema
+        For :func:`shoal.fit_encoding`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table, schema = load_with_schema(pl.DataFrame({"age": [30, 32]}), quasi=["age"])
+    >>> schema
+    <Schema: 1 quasi>
     """
+    return load(data, schema, choices, ReadOptions.of(read_options), progress)
+
+
+def load_for_counting(data: Any, names: Sequence[str], reading: ReadOptions, progress: Progress) -> Table:
+    """Return a table in which every column of a text file is what is written there, as a reader of the file sees it."""
     if not isinstance(data, str | Path):
-        return data if isinstance(data, Table) else Table.from_native(data)
+        return _frame(data, reading)
     progress.stage("reading")
-    head = read_head(data, **read_options)
+    head = read_head(data, **reading.given())
     for name in names:
         head.column(name)  # an unknown name is an error before the whole file is read
-    return read_table(data, text=[name for name in head.names if name not in set(typed)], **read_options)
+    return read_table(data, text=head.names, **reading.given())
 
 
-def complete_schema(table: Table, schema: Schema | str | None, changes: Mapping[str, Any]) -> Schema:
-    """Return the schema of a table: kinds from its types, roles from what the user gave."""
+def load_typed(data: Any, reading: ReadOptions) -> Table:
+    """Return a table in which every column of a text file has the type that its values suggest."""
+    return read_table(data, **reading.given()) if isinstance(data, str | Path) else _frame(data, reading)
+
+
+def load_file_or_frame(data: Any, options: Mapping[str, Any]) -> Table:
+    """Return a typed table; read options apply to files and are ignored for a DataFrame beside a file."""
+    return load_typed(data, ReadOptions.of(options if isinstance(data, str | Path) else None))
+
+
+def complete_schema(
+    table: Table,
+    schema: Schema | str | Path | None,
+    changes: Mapping[str, Any],
+    *,
+    identifiers_dropped: bool = False,
+) -> Schema:
+    """Return the schema of a table: kinds from its types, roles from what the user gave.
+
+    A released table lacks the direct identifiers that its schema names; ``identifiers_dropped`` allows for that.
+    """
     base = bare_schema(table)
-    if isinstance(schema, str):
-        base = parse_schema(schema, base)
+    if isinstance(schema, str | Path):
+        from shoal.schema.toml import parse_schema
+
+        base = parse_schema(schema_text(schema), base, identifiers_dropped=identifiers_dropped)
     elif schema is not None:
         for column in schema.columns:
-            base[column.name]  # an unknown name is an error
+            if not (identifiers_dropped and column.role == Role.IDENTIFIER):
+                base[column.name]  # an unknown name is an error
         given = {column.name: column for column in schema.columns}
         columns = tuple(given.get(column.name, column) for column in base.columns)
-        base = Schema(columns, schema.within, schema.sampling_weight, schema.missing)
+        base = Schema(columns, schema.strata, schema.sampling_weight, schema.missing)
     return base.updated(**changes)
+
+
+def schema_text(schema: str | Path) -> str:
+    """Return the text of a schema that is given as a path or as TOML text."""
+    if isinstance(schema, str) and ("\n" in schema or "=" in schema or "[" in schema):
+        return schema
+    path = Path(schema)
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise FileProblem(f'schema file "{path}" was not found') from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise FileProblem(f'schema file "{path}" cannot be read: {problem}') from None
+
+
+def _frame(data: Any, reading: ReadOptions) -> Table:
+    given = reading.given()
+    if given:
+        raise ParameterError(
+            f"read options ({', '.join(given)}) apply to text files only, and a {type(data).__name__} was given"
+        )
+    return data if isinstance(data, Table) else Table.from_native(data)

@@ -1,6 +1,7 @@
-"""What a release must keep beyond k: the limits that a user asks for, checked for sense in one place.
+"""What a release must satisfy: k, and further privacy requirements, checked for sense in one place.
 
-Each limit is compared with the measure of the same name over all classes and all confidential columns.
+Each requirement beyond k is compared with the measure of the same name over all equivalence classes and all
+confidential attributes.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from enum import StrEnum
 from typing import Any
 
 from shoal.errors import ParameterError
-from shoal.schema.columns import choice
 
 TOLERANCE = 1e-9
+MODELS = ("l", "c", "p", "alpha", "t", "beta", "delta")
+"""The requirements beyond k, by name."""
 
 
 class Diversity(StrEnum):
@@ -28,23 +30,30 @@ class Diversity(StrEnum):
 
 @dataclass(frozen=True)
 class Requirements:
-    """Limits that every class must keep, each None if it is not asked for.
+    """What every equivalence class of a release must satisfy; a requirement that is None is not requested.
 
     Parameters
     ----------
+    k
+        Minimum number of records in an equivalence class.
+    max_size
+        Maximum number of records in a group.
+    global_recoding
+        Whether records with identical quasi-identifiers stay in one group, so that equal values are always replaced by
+        the same value.
     l
-        l-diversity: a class needs at least so many well represented values.
+        l-diversity: minimum number of well represented values of each confidential attribute.
     l_kind
         ``distinct`` (so many different values), ``entropy`` (exp of the entropy), or ``recursive`` with ``c``.
     c
         For recursive (c, l)-diversity: the most frequent value occurs less than c times as often as the l-th and all
         rarer ones together.
     p
-        p-sensitivity: so many different values of every confidential column.
+        p-sensitivity: minimum number of different values of each confidential attribute.
     alpha
-        (alpha, k)-anonymity: no value fills a larger share of a class.
+        (alpha, k)-anonymity: maximum share of one value in a class.
     t
-        t-closeness: the distance of the distribution in a class to that of the table.
+        t-closeness: maximum distance of the distribution in a class to that of the table.
     beta
         basic beta-likeness: no value is more than 1 + beta times as frequent in a class as in the table.
     delta
@@ -52,16 +61,19 @@ class Requirements:
 
     Examples
     --------
-    >>> Requirements(l=3, t=0.2).asked()
+    >>> Requirements(k=5, l=3, t=0.2).requested()
     {'l': 3, 't': 0.2}
-    >>> Requirements(t=1.5)
+    >>> Requirements(k=5, t=1.5)
     Traceback (most recent call last):
         ...
     shoal.errors.ParameterError: t=1.5 is not possible; t-closeness needs 0 <= t <= 1
     """
 
+    k: int = 2
+    max_size: int | None = None
+    global_recoding: bool = False
     l: float | None = None
-    l_kind: str = "distinct"
+    l_kind: Diversity | str = Diversity.DISTINCT
     c: float | None = None
     p: int | None = None
     alpha: float | None = None
@@ -70,20 +82,27 @@ class Requirements:
     delta: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "l_kind", choice(Diversity, self.l_kind, "l_kind"))
-        for name in ("l", "c", "p", "alpha", "t", "beta", "delta"):
+        if not isinstance(self.l_kind, Diversity):
+            from shoal.core.choices import choice
+
+            object.__setattr__(self, "l_kind", choice(Diversity, self.l_kind, "l_kind"))
+        for name in MODELS:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not _is_number(value)):
                 raise ParameterError(f"{name} must be a number, not {value!r}")
+        if self.max_size is not None and (isinstance(self.max_size, bool) or not isinstance(self.max_size, int)):
+            raise ParameterError(f"max_size must be an integer, not {self.max_size!r}")
+        if self.max_size is not None and self.max_size < self.k:
+            raise ParameterError(f"max_size={self.max_size} is below k={self.k}; no group could be formed")
         self._check_diversity()
-        limits: list[tuple[str, bool, str]] = [
+        rules: list[tuple[str, bool, str]] = [
             ("p", self.p is None or (self.p >= 1 and float(self.p).is_integer()), "p-sensitivity needs p = 1, 2, ..."),
             ("alpha", self.alpha is None or 0 < self.alpha <= 1, "(alpha, k)-anonymity needs 0 < alpha <= 1"),
             ("t", self.t is None or 0 <= self.t <= 1, "t-closeness needs 0 <= t <= 1"),
             ("beta", self.beta is None or self.beta > 0, "beta-likeness needs beta > 0"),
             ("delta", self.delta is None or self.delta > 0, "delta-disclosure needs delta > 0"),
         ]
-        for name, sensible, rule in limits:
+        for name, sensible, rule in rules:
             if not sensible:
                 raise ParameterError(f"{name}={getattr(self, name)} is not possible; {rule}")
 
@@ -91,7 +110,7 @@ class Requirements:
         if self.l is not None and self.l < 1:
             raise ParameterError(f"l={self.l} is not possible; l-diversity needs l of at least 1")
         if self.l is not None and self.l_kind != Diversity.ENTROPY and not float(self.l).is_integer():
-            raise ParameterError(f"l={self.l} must be a whole number; only entropy l-diversity allows others")
+            raise ParameterError(f"l={self.l} must be an integer; only entropy l-diversity allows other numbers")
         if self.c is not None and self.c <= 0:
             raise ParameterError(f"c={self.c} is not possible; recursive (c, l)-diversity needs c > 0")
         if (self.l_kind == Diversity.RECURSIVE) != (self.c is not None):
@@ -104,22 +123,24 @@ class Requirements:
         """The l that c belongs to, for recursive diversity."""
         return int(self.l) if self.l is not None and self.l_kind == Diversity.RECURSIVE else None
 
-    def asked(self) -> dict[str, Any]:
-        """Return the limits that are asked for, by name."""
-        asked = {
+    def requested(self) -> dict[str, Any]:
+        """Return the requirements beyond k that are requested, by name."""
+        requested = {
             field.name: getattr(self, field.name)
             for field in fields(self)
-            if field.name != "l_kind" and getattr(self, field.name) is not None
+            if field.name in MODELS and getattr(self, field.name) is not None
         }
         if self.l is not None and self.l_kind != Diversity.DISTINCT:
-            asked["l_kind"] = str(self.l_kind)
-        return asked
+            requested["l_kind"] = str(self.l_kind)
+        return requested
 
-    def __bool__(self) -> bool:
-        return bool(self.asked())
+    @property
+    def beyond_k(self) -> bool:
+        """Whether any requirement beyond k is requested."""
+        return bool(self.requested())
 
-    def reached_by(self, figures: Mapping[str, float]) -> dict[str, tuple[float, float, bool]]:
-        """Return for each limit what was asked for, what was reached, and whether that is enough.
+    def achieved_by(self, figures: Mapping[str, float]) -> dict[str, tuple[float, float, bool]]:
+        """Return for each requirement the requested value, the achieved one, and whether that satisfies it.
 
         Parameters
         ----------
@@ -146,12 +167,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and math.isfinite(value)
 
 
-def sentence(name: str, limit: float, reached: float) -> str:
-    """Return in words that a limit is not kept.
+def violation(name: str, requested: float, achieved: float) -> str:
+    """Return in words that a requirement is violated.
 
     Examples
     --------
-    >>> sentence("t", 0.2, 0.3141592)
-    't=0.2 is not reached, the table has t=0.3142'
+    >>> violation("t", 0.2, 0.3141592)
+    't=0.2 is violated, the table has t=0.3142'
     """
-    return f"{name}={limit:g} is not reached, the table has {name}={reached:.4g}"
+    return f"{name}={requested:g} is violated, the table has {name}={achieved:.4g}"

@@ -8,21 +8,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from shoal.core.choices import choice
 from shoal.errors import SchemaError, UnknownColumn, suggestion
-from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema, choice
+from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
 
-_TOP = {"within", "sampling_weight", "missing", "columns"}
+_TOP = {"strata", "sampling_weight", "missing", "columns"}
 _COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy"}
 
 _HEADER = """\
 # What each column is. Read it, correct it, then: shoal protect {source} -k 5 --schema THIS_FILE -o safe.csv
 #
-# role: identifier (dropped) | quasi (what an outsider may know: replaced) | confidential (must stay secret) | other
+# role: identifier (dropped) | quasi (may be known to an intruder: replaced) | confidential (sensitive) | other
 # kind: numeric | ordinal (give its order) | nominal
 # Optional: weight = 2.0   order = ["low", "high"]   recode = "median"   missing = "impute"   hierarchy = "jobs.csv"
 
-missing = "{missing}"        # refuse | own-group | impute | as-value
-within = [{within}]              # strata: no group crosses them
+missing = "{missing}"        # error | by-pattern | impute | category
+strata = [{strata}]              # no group crosses these columns
 {sampling}
 """
 
@@ -32,7 +33,7 @@ def format_schema(schema: Schema, source: str = "people.csv") -> str:
 
     Examples
     --------
-    >>> text = format_schema(Schema((Column("age", Role.QUASI, Kind.NUMERIC, why="numbers"),)))
+    >>> text = format_schema(Schema((Column("age", Role.QUASI, Kind.NUMERIC, reason="numbers"),)))
     >>> print(text.splitlines()[-3])
     [columns.age]  # numbers
     >>> parse_schema(text, base=Schema((Column("age", Role.OTHER, Kind.NUMERIC),)))["age"].role
@@ -43,14 +44,14 @@ def format_schema(schema: Schema, source: str = "people.csv") -> str:
         if schema.sampling_weight
         else '# sampling_weight = "name"   # positive numbers, used for representatives and the reported loss'
     )
-    within = ", ".join(map(_text, schema.within))
-    parts = [_HEADER.format(source=source, missing=schema.missing, within=within, sampling=sampling)]
+    strata = ", ".join(map(_text, schema.strata))
+    parts = [_HEADER.format(source=source, missing=schema.missing, strata=strata, sampling=sampling)]
     parts += [_format_column(column) for column in schema.columns]
     return "\n".join(parts)
 
 
 def _format_column(column: Column) -> str:
-    reason = f"  # {column.why}" if column.why else ""
+    reason = f"  # {column.reason}" if column.reason else ""
     lines = [f"[columns.{_key(column.name)}]{reason}", f'role = "{column.role}"', f'kind = "{column.kind}"']
     if column.weight != 1.0:
         lines.append(f"weight = {column.weight}")
@@ -65,7 +66,7 @@ def _format_column(column: Column) -> str:
     return "\n".join(lines) + "\n"
 
 
-def parse_schema(text: str, base: Schema) -> Schema:
+def parse_schema(text: str, base: Schema, *, identifiers_dropped: bool = False) -> Schema:
     """Return the schema of a TOML text; columns that it does not name are *other*, with the kind they have in ``base``.
 
     Parameters
@@ -74,6 +75,8 @@ def parse_schema(text: str, base: Schema) -> Schema:
         The TOML text.
     base
         The columns of the table with inferred kinds.
+    identifiers_dropped
+        Whether the table is a released one, which lacks the direct identifiers that the text names.
     """
     try:
         parsed = tomllib.loads(text)
@@ -84,24 +87,25 @@ def parse_schema(text: str, base: Schema) -> Schema:
     if not isinstance(entries, dict):
         raise SchemaError("the schema file needs tables such as [columns.age], not one value called columns")
     known = [column.name for column in base.columns]
-    for name in entries:
-        if name not in known:
+    for name, entry in entries.items():
+        dropped = identifiers_dropped and isinstance(entry, dict) and entry.get("role") == Role.IDENTIFIER
+        if name not in known and not dropped:
             raise UnknownColumn(name, known)
     columns = tuple(_parse_column(column, entries.get(column.name)) for column in base.columns)
-    within = parsed.get("within", [])
-    if not isinstance(within, list) or not all(isinstance(name, str) for name in within):
-        raise SchemaError('within in the schema file must be a list of column names, such as ["region"]')
+    strata = parsed.get("strata", [])
+    if not isinstance(strata, list) or not all(isinstance(name, str) for name in strata):
+        raise SchemaError('strata in the schema file must be a list of column names, such as ["region"]')
     return Schema(
         columns,
-        within=tuple(within),
+        strata=tuple(strata),
         sampling_weight=parsed.get("sampling_weight") or None,
-        missing=choice(Missing, parsed.get("missing", "refuse"), "missing"),
+        missing=choice(Missing, parsed.get("missing", "error"), "missing"),
     )
 
 
 def _parse_column(column: Column, entry: Any) -> Column:
     if entry is None:
-        return Column(column.name, Role.OTHER, column.kind, order=column.order, why="not named in the schema file")
+        return Column(column.name, Role.OTHER, column.kind, order=column.order, reason="not named in the schema file")
     if not isinstance(entry, dict):
         raise SchemaError(f'column "{column.name}" in the schema file must be a table with role and kind')
     _only_known(entry, _COLUMN, f'column "{column.name}" in the schema file')
@@ -116,11 +120,12 @@ def _parse_column(column: Column, entry: Any) -> Column:
         column.name,
         choice(Role, entry.get("role", "other"), "role"),
         kind,
+        kind_stated="kind" in entry,
         weight=float(weight),
         order=tuple(map(str, order)) if order is not None else (column.order if kind == column.kind else None),
         recode=choice(Recode, entry["recode"], "recode") if "recode" in entry else None,
         missing=choice(Missing, entry["missing"], "missing") if "missing" in entry else None,
-        why="schema file",
+        reason="schema file",
         hierarchy=_parse_hierarchy(column.name, entry.get("hierarchy")),
     )
 
@@ -147,7 +152,7 @@ def _inline(value: Any) -> str:
 def _only_known(found: Mapping[str, Any], known: set[str], where: str) -> None:
     for key in found:
         if key not in known:
-            raise SchemaError(f'{where} has an entry "{key}" that means nothing; {suggestion(key, sorted(known))}')
+            raise SchemaError(f'{where} has an unknown entry "{key}"; {suggestion(key, sorted(known))}')
 
 
 def _key(name: str) -> str:

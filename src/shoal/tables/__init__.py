@@ -1,9 +1,9 @@
-"""Tables in and out: files and DataFrames, with every row, the column order, the types and the labels kept.
+"""Reading and writing tables: files and DataFrames; rows, column order, types and labels are preserved.
 
-Only this room and the command line touch files. ``read_table`` and ``Table.from_native`` let a table in,
-``write_table`` and ``Table.native`` let it out again in the shape it came in; ``write_files`` makes several files
-appear together or not at all. Importing this package is cheap: narwhals, polars, pyarrow, pandas and pyreadstat are
-imported by the first call that needs them.
+All file input and output is in this package and in ``cli``. ``read_table`` and ``Table.from_native`` read a table,
+``write_table`` and ``Table.native`` return it in the format or library of the input; ``write_files`` writes several
+files so that all of them appear or none. Importing this package is fast: narwhals, polars, pyarrow, pandas and
+pyreadstat are imported by the first call that needs them.
 """
 
 from shoal.tables.atomic import check_output, write_files

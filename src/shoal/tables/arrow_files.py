@@ -1,20 +1,18 @@
-"""Parquet and Arrow/Feather files, through pyarrow so that types, dictionaries, time zones and notes survive.
+"""Parquet and Arrow/Feather files, read and written with pyarrow, which preserves types, dictionaries and metadata.
 
-Nested columns are refused: a list or a struct has no place in a table of records that are compared value by value.
+Nested columns raise :class:`SchemaError`, because records are compared value by value and a list or a struct is not one
+value.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shoal.errors import DataError, FileProblem, SchemaError
-from shoal.tables.converting import to_arrow
 from shoal.tables.dialect import check_header
-
-if TYPE_CHECKING:
-    from shoal.tables.table import Table
+from shoal.tables.table import Table, to_arrow
 
 _ROWS = 131_072  # per row group or batch: small enough to write without a second copy of the table
 
@@ -25,21 +23,21 @@ def read_parquet(path: Path, rows: int | None = None) -> Table:
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(path, pre_buffer=False) as file:  # a buffer would hold the whole file beside the table
+        with parquet.ParquetFile(path, pre_buffer=False) as file:  # a buffer would store the file beside the table
             _check_schema(path, file.schema_arrow)
             if rows is None:
                 native = file.read()
-                pa.default_memory_pool().release_unused()  # what unpacking needed
+                pa.default_memory_pool().release_unused()  # memory used for decompression
             else:
                 batches = list(_first(file.iter_batches(batch_size=rows), 1))
                 native = pa.Table.from_batches(batches, file.schema_arrow)
     except (pa.ArrowException, OSError) as error:
-        raise _broken(path, "Parquet", error) from error
+        raise _unreadable(path, "Parquet", error) from error
     return _table(path, native)
 
 
 def read_arrow(path: Path, rows: int | None = None) -> Table:
-    """Read an Arrow or Feather file, or its first rows; files and streams are told apart by their content."""
+    """Read an Arrow or Feather file, or its first rows; the content distinguishes files from streams."""
     import pyarrow as pa
     from pyarrow import ipc
 
@@ -54,7 +52,7 @@ def read_arrow(path: Path, rows: int | None = None) -> Table:
                 else:
                     native = pa.Table.from_batches(_first(_batches(reader), rows), reader.schema).slice(0, rows)
     except (pa.ArrowException, OSError) as error:
-        raise _broken(path, "Arrow", error) from error
+        raise _unreadable(path, "Arrow", error) from error
     return _table(path, native)
 
 
@@ -63,20 +61,20 @@ def write_parquet(table: Table, path: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    native = _with_honest_notes(to_arrow(table))
+    native = _with_current_metadata(to_arrow(table))
     _check_schema(path, native.schema)
     repeated = [field.name for field in native.schema if not pa.types.is_floating(field.type)]
-    options = {"compression": "zstd", "use_dictionary": repeated}  # a dictionary of measurements only costs time
+    options = {"compression": "zstd", "use_dictionary": repeated}  # a dictionary of floats saves nothing
     with path.open("wb") as file, parquet.ParquetWriter(file, native.schema, **options) as writer:
         for start in range(0, native.num_rows, _ROWS):
             writer.write_table(native.slice(start, _ROWS))
 
 
 def write_arrow(table: Table, path: Path, *, compressed: bool) -> None:
-    """Write a table as an Arrow file, or as Feather, which is the same with compression."""
+    """Write a table as an Arrow file, or with compression as a Feather file."""
     from pyarrow import ipc
 
-    native = _with_honest_notes(to_arrow(table)).unify_dictionaries()
+    native = _with_current_metadata(to_arrow(table)).unify_dictionaries()
     _check_schema(path, native.schema)
     options = ipc.IpcWriteOptions(compression="lz4" if compressed else None)
     with path.open("wb") as file, ipc.new_file(file, native.schema, options=options) as writer:
@@ -102,8 +100,6 @@ def _first(batches: Any, rows: int) -> list[Any]:
 def _table(path: Path, native: Any) -> Table:
     import narwhals as nw
 
-    from shoal.tables.table import Table
-
     if not native.num_rows:
         raise DataError(f"{path} has columns but no records")
     return Table(nw.from_native(native, eager_only=True), source=path)
@@ -122,26 +118,26 @@ def _check_schema(path: Path, schema: Any) -> None:
             )
 
 
-def _with_honest_notes(native: Any) -> Any:
-    """Return the table with pandas' notes about columns that have left taken out."""
-    notes = dict(native.schema.metadata or {})
-    if b"pandas" not in notes:
+def _with_current_metadata(native: Any) -> Any:
+    """Return the table with pandas' metadata reduced to the columns that the table still has."""
+    metadata = dict(native.schema.metadata or {})
+    if b"pandas" not in metadata:
         return native
     try:
-        pandas = json.loads(notes[b"pandas"])
+        pandas = json.loads(metadata[b"pandas"])
         kept = set(native.column_names)
         pandas["columns"] = [column for column in pandas["columns"] if column["field_name"] in kept]
         pandas["index_columns"] = [
             index for index in pandas["index_columns"] if isinstance(index, dict) or index in kept
         ]
-        notes[b"pandas"] = json.dumps(pandas).encode()
+        metadata[b"pandas"] = json.dumps(pandas).encode()
     except (ValueError, KeyError, TypeError):
-        del notes[b"pandas"]
-    return native.replace_schema_metadata(notes)
+        del metadata[b"pandas"]
+    return native.replace_schema_metadata(metadata)
 
 
-def _broken(path: Path, title: str, error: Exception) -> Exception:
-    """Return what to say of a file that pyarrow cannot read; our own errors pass."""
+def _unreadable(path: Path, title: str, error: Exception) -> Exception:
+    """Return the error for a file that pyarrow cannot read; Shoal's own errors are returned unchanged."""
     if isinstance(error, FileProblem):
         return error
-    return FileProblem(f"{path} cannot be read as {title}: it is broken, cut off or of another format")
+    return FileProblem(f"{path} cannot be read as {title}: it is corrupt, truncated or in another format")

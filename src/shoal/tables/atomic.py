@@ -1,8 +1,11 @@
-"""Files that appear whole or not at all, also when the disk fills up or the process is killed.
+"""Output files: checked before any work begins, and written so that they appear complete or not at all.
 
-A file is written beside its target under a hidden name, flushed to the disk, and only then renamed. The hidden name
-(``.people.csv.….shoal-tmp``) carries the machine and the process, so that what a killed process left behind is
-recognised and removed by the next write to the same target.
+``check_output`` checks that one file can be written and is no input, ``check_targets`` a table with its manifest and
+reports.
+
+A file is written beside its target under a temporary hidden name, flushed to the disk, and then renamed. The hidden
+name (``.people.csv.….shoal-tmp``) contains the machine and the process, so that the next write to the same target finds
+and removes temporary files of processes that were killed.
 """
 
 from __future__ import annotations
@@ -18,79 +21,35 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from shoal.errors import FileProblem
-from shoal.tables.formats import writable_format_of
+from shoal.errors import FileProblem, ParameterError
 
 _count = itertools.count()
 
 
-def check_output(path: str | Path, *, inputs: Iterable[str | Path] = (), table: bool = True) -> None:
-    """Refuse an output that could not be written or would destroy an input, before any work is done.
-
-    Parameters
-    ----------
-    path
-        The file that will be written.
-    inputs
-        Files that are read; the output must not be one of them, under whatever name or link.
-    table
-        Whether a table will be written, so that the extension must be one Shoal knows; False for reports.
-
-    Examples
-    --------
-    >>> check_output("no-such-folder/safe.csv")
-    Traceback (most recent call last):
-        ...
-    shoal.errors.FileProblem: no-such-folder/safe.csv: the folder no-such-folder does not exist; create it first
-    """
-    path = Path(path)
-    if table:
-        writable_format_of(path)
-    folder = path.parent
-    if not folder.exists():
-        if any(above.is_file() for above in folder.parents):
-            raise FileProblem(f"{path}: {folder} is not a folder; choose another place")
-        raise FileProblem(f"{path}: the folder {folder} does not exist; create it first")
-    if not folder.is_dir():
-        raise FileProblem(f"{path}: {folder} is not a folder; choose another place")
-    if path.is_dir():
-        raise FileProblem(f"{path} is a folder; name a file in it")
-    for read in map(Path, inputs):
-        if _same_file(path, read):
-            raise FileProblem(
-                f"{path}: the output is the input {read}; choose another name, the input is never changed"
-            )
-    real = _real_target(path)
-    if not os.access(real.parent, os.W_OK | os.X_OK):
-        raise FileProblem(f"{path}: the folder {real.parent} is not writable; choose another or change its permissions")
-    if real.exists() and not os.access(real, os.W_OK):
-        raise FileProblem(f"{path} is write-protected; choose another name")
-
-
 def write_files(writers: Mapping[Path, Callable[[Path], None]]) -> None:
-    """Write several files so that all of them appear, complete, or none.
+    """Write several files so that either all of them appear, complete, or none.
 
-    Each writer gets a temporary path beside its target and fills it. When all have succeeded and the data is on the
-    disk, the files are renamed in the order given: put the one whose presence means "finished" last. After an error,
-    or Ctrl-C, files that were there before are there unchanged and nothing new is left behind.
+    Each writer receives a temporary path beside its target. When all writers have succeeded and the data are on the
+    disk, the files are renamed in the given order: put the one whose presence means "finished" last. After an error or
+    Ctrl-C, existing files are unchanged and no new file is left.
 
     Parameters
     ----------
     writers
-        For each target the function that writes it to the path it is given.
+        For each target a function that writes the content to the path that it receives.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     write_files({Path(folder, "a.txt"): lambda path: path.write_text("whole") and None})
-    ...     Path(folder, "a.txt").read_text()
-    'whole'
+    >>> with TemporaryDirectory() as directory:
+    ...     write_files({Path(directory, "a.txt"): lambda path: path.write_text("complete") and None})
+    ...     Path(directory, "a.txt").read_text()
+    'complete'
     """
     temporaries: dict[Path, Path] = {}
     try:
         for path, writer in writers.items():
-            target = _real_target(Path(path))
+            target = real_target(Path(path))
             remove_leftovers(target)
             temporary = temporary_name(target)
             temporaries[target] = temporary
@@ -109,7 +68,7 @@ def write_files(writers: Mapping[Path, Callable[[Path], None]]) -> None:
 
 
 def temporary_name(target: Path) -> Path:
-    """Return a fresh hidden name beside a target, which says whose it is.
+    """Return a new hidden name beside a target; it contains machine and process.
 
     Examples
     --------
@@ -121,17 +80,17 @@ def temporary_name(target: Path) -> Path:
 
 
 def remove_leftovers(target: Path) -> None:
-    """Remove what processes of this machine that are no longer alive have left behind for a target."""
+    """Remove temporary files for a target that were left by processes of this machine that no longer run."""
     pattern = re.compile(re.escape(_prefix(target)) + r"(\d+)-\d+\.shoal-tmp")
     with suppress(OSError):
         for entry in os.scandir(target.parent):
             match = pattern.fullmatch(entry.name)
             if match and not _alive(int(match[1])):
-                os.unlink(entry.path)  # noqa: PTH108 - scandir gives texts, and folders can be long
+                os.unlink(entry.path)  # noqa: PTH108 - scandir returns text, and directories can be long
 
 
 def _prefix(target: Path) -> str:
-    """Start of the hidden name: recognisable, unique for target and machine, short enough for any file system."""
+    """Return the start of the hidden name: unique for target and machine, short enough for any file system."""
     digest = sha256(target.name.encode("utf-8", "surrogateescape")).hexdigest()[:8]
     machine = sha256(socket.gethostname().encode()).hexdigest()[:8]
     return f".{target.name[:40]}.{digest}.{machine}."
@@ -149,9 +108,9 @@ def _flush(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _flush_folder(folder: Path) -> None:
-    with suppress(OSError):  # some systems cannot open a folder; the rename is then as safe as they make it
-        handle = os.open(folder, os.O_RDONLY)
+def _flush_directory(directory: Path) -> None:
+    with suppress(OSError):  # some systems cannot open a directory; then only the file system protects the rename
+        handle = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
@@ -159,11 +118,11 @@ def _flush_folder(folder: Path) -> None:
 
 
 def _rename_all(temporaries: Mapping[Path, Path]) -> None:
-    """Rename one after the other; if one fails, take back those before it."""
+    """Rename one file after the other; if one fails, undo the renames before it."""
     if len(temporaries) == 1:
         [(target, temporary)] = temporaries.items()
         temporary.replace(target)
-        _flush_folder(target.parent)
+        _flush_directory(target.parent)
         return
     backups: dict[Path, Path | None] = {}
     try:
@@ -182,8 +141,8 @@ def _rename_all(temporaries: Mapping[Path, Path]) -> None:
             if backup is not None:
                 with suppress(OSError):
                     backup.unlink(missing_ok=True)
-    for folder in {target.parent for target in temporaries}:
-        _flush_folder(folder)
+    for directory in {target.parent for target in temporaries}:
+        _flush_directory(directory)
 
 
 def _backup(target: Path) -> Path | None:
@@ -191,7 +150,7 @@ def _backup(target: Path) -> Path | None:
     if not target.exists():
         return None
     if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "a folder has that name", str(target))
+        raise IsADirectoryError(errno.EISDIR, "a directory has that name", str(target))
     backup = temporary_name(target)
     try:
         os.link(target, backup)
@@ -200,15 +159,9 @@ def _backup(target: Path) -> Path | None:
     return backup
 
 
-def _real_target(path: Path) -> Path:
+def real_target(path: Path) -> Path:
     """Follow links, as a plain ``open`` would."""
     return Path(os.path.realpath(path))
-
-
-def _same_file(one: Path, other: Path) -> bool:
-    if one.exists() and other.exists():
-        return one.samefile(other)
-    return _real_target(one) == _real_target(other)
 
 
 def _alive(process: int) -> bool:
@@ -216,7 +169,7 @@ def _alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # it belongs to somebody else, or the system cannot tell
+    except (OSError, OverflowError):  # it belongs to another user, or the system cannot say
         return True
     return True
 
@@ -225,3 +178,108 @@ def _reason(error: OSError) -> str:
     if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
         return "the disk is full or the file too large for it"
     return (error.strerror or "the file cannot be written").lower()
+
+
+def check_output(path: str | Path, *, inputs: Iterable[str | Path] = (), table: bool = True) -> None:
+    """Raise :class:`FileProblem` if an output cannot be written or would overwrite an input.
+
+    Parameters
+    ----------
+    path
+        The output file.
+    inputs
+        The input files; the output must not be one of them, also not through a link.
+    table
+        Whether the output is a table, whose extension must name a format that Shoal writes; False for reports.
+
+    Examples
+    --------
+    >>> check_output("no-such-directory/safe.csv")
+    Traceback (most recent call last):
+        ...
+    shoal.errors.FileProblem: no-such-directory/safe.csv: the directory no-such-directory does not exist; create it first
+    """  # noqa: E501 - the doctest shows the text as one line
+    path = Path(path)
+    if table:
+        from shoal.tables.files import writable_format_of
+
+        writable_format_of(path)
+    directory = path.parent
+    if not directory.exists():
+        if any(above.is_file() for above in directory.parents):
+            raise FileProblem(f"{path}: {directory} is not a directory; choose another output file")
+        raise FileProblem(f"{path}: the directory {directory} does not exist; create it first")
+    if not directory.is_dir():
+        raise FileProblem(f"{path}: {directory} is not a directory; choose another output file")
+    if path.is_dir():
+        raise FileProblem(f"{path} is a directory; name a file in it")
+    for source in map(Path, inputs):
+        if _same_file(path, source):
+            raise FileProblem(
+                f"{path}: the output is the input {source}; choose another name, the input is never changed"
+            )
+    target = real_target(path)
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise FileProblem(
+            f"{path}: the directory {target.parent} is not writable; choose another or change its permissions"
+        )
+    if target.exists() and not os.access(target, os.W_OK):
+        raise FileProblem(f"{path} is write-protected; choose another name")
+
+
+def check_targets(
+    path: Path,
+    manifest: str | Path | None,
+    report: str | Path | None,
+    *,
+    public_report: str | Path | None = None,
+    inputs: tuple[Path, ...] = (),
+) -> Path:
+    """Return the path of the manifest; raises if an output cannot be written or two outputs are the same file.
+
+    Parameters
+    ----------
+    path
+        The output table.
+    manifest
+        The manifest; ``None`` for :func:`default_manifest_path`.
+    report, public_report
+        The reports; ``None`` for none.
+    inputs
+        The input files; no output may be one of them.
+    """
+    check_output(path, inputs=inputs)
+    manifest = Path(manifest) if manifest is not None else default_manifest_path(path)
+    check_output(manifest, inputs=inputs, table=False)
+    for page in (report, public_report):
+        if page is not None:
+            check_report(Path(page), inputs)
+    outputs = [Path(output).resolve() for output in (path, manifest, report, public_report) if output is not None]
+    if len(set(outputs)) < len(outputs):
+        raise ParameterError("table, manifest and reports need different files")
+    return manifest
+
+
+def check_report(path: Path, inputs: tuple[Path, ...] = ()) -> None:
+    """Raise if a report cannot be written or its extension is not that of a web page."""
+    if path.suffix.lower() not in {".html", ".htm"}:
+        raise ParameterError(f"the report is a web page; call it {path.stem or 'report'}.html instead of {path.name}")
+    check_output(path, inputs=inputs, table=False)
+
+
+def default_manifest_path(path: Path) -> Path:
+    """Return ``safe.manifest.json`` for ``safe.csv`` or ``safe.csv.gz``.
+
+    Examples
+    --------
+    >>> default_manifest_path(Path("out/safe.csv.gz")).name
+    'safe.manifest.json'
+    """
+    name = path.name.removesuffix(".gz")
+    return path.with_name(f"{Path(name).stem}.manifest.json")
+
+
+def _same_file(path: Path, other: Path) -> bool:
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return real_target(path) == real_target(other)

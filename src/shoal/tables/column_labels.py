@@ -1,9 +1,9 @@
-"""What SPSS, Stata and SAS files know about their columns beyond the values.
+"""Metadata of the columns of SPSS, Stata and SAS files.
 
-Variable labels, value labels, formats, levels of measurement and declared missing values, kept from reading to
-writing. A declared missing value ("-9 refused" in SPSS, ".a" in Stata) is a missing value in the table; the code it
-had is remembered here and written back, unless the column was replaced meanwhile: codes would then tell records of a
-group apart.
+Variable labels, value labels, formats, measurement levels and declared missing values are stored from reading to
+writing. A declared missing value ("-9 refused" in SPSS, ".a" in Stata) is a missing value in the table. Its code is
+stored here and written back, unless the column was replaced in between: different codes would then distinguish the
+records of a group.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels and other facts of columns, by name of the column.
+    """Labels, formats and other metadata of columns, by name of the column.
 
     Examples
     --------
@@ -39,11 +39,11 @@ class Labels:
     family: str = ""
 
     def without(self, names: Iterable[str]) -> Labels:
-        """Return the labels of the other columns."""
+        """Return the metadata without some columns."""
         dropped = set(names)
 
-        def others(facts: dict[str, Any]) -> dict[str, Any]:
-            return {name: fact for name, fact in facts.items() if name not in dropped}
+        def others(metadata: dict[str, Any]) -> dict[str, Any]:
+            return {name: value for name, value in metadata.items() if name not in dropped}
 
         return replace(
             self,
@@ -56,8 +56,8 @@ class Labels:
             missing_codes=others(self.missing_codes),
         )
 
-    def forget_codes(self, names: Iterable[str]) -> Labels:
-        """Return the labels without the codes of missing values of some columns."""
+    def without_missing_codes(self, names: Iterable[str]) -> Labels:
+        """Return the metadata without the codes of declared missing values of some columns."""
         replaced = set(names)
         codes = {name: value for name, value in self.missing_codes.items() if name not in replaced}
         return replace(self, missing_codes=codes)

@@ -1,8 +1,8 @@
-"""Text tables read in blocks, with every row kept or the file refused.
+"""Text tables, read in blocks; a file is read completely or raises an error.
 
-pyarrow cuts the file into fields, :mod:`shoal.tables.text_columns` gives each column its type from all of its values.
-A column that turns out to be text after some of it was read as numbers is read once more. Peak memory is the finished
-table plus a few blocks; about one second for a million rows of ten numbers.
+pyarrow splits the file into fields, and :mod:`shoal.tables.text_columns` infers the type of each column from all of its
+values. A column that turns out to be text after a part of it was read as numbers is read a second time. Peak memory is
+the finished table plus a few blocks; a million rows of ten numbers take about one second.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shoal.errors import DataError, FileProblem, UnknownColumn
 from shoal.tables.dialect import (
@@ -25,12 +25,10 @@ from shoal.tables.dialect import (
     long_fields,
     opened,
 )
+from shoal.tables.table import Table
 from shoal.tables.text_columns import TextColumn
 
-if TYPE_CHECKING:
-    from shoal.tables.table import Table
-
-_BLOCKS = (3 * 2**18, 2**25, 2**30)  # bytes at once: small for memory; large only for records that do not fit
+_BLOCKS = (3 * 2**18, 2**25, 2**30)  # bytes; the larger sizes serve only records that do not fit the smaller
 
 
 class _RecordTooLong(Exception):
@@ -43,53 +41,56 @@ def read_csv(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
-    missing_marks: Sequence[str] = (),
+    na_values: Sequence[str] = (),
     text: Sequence[str] = (),
     rows: int | None = None,
 ) -> Table:
     """Read a delimited text file; see :func:`shoal.tables.read_table` for the options.
 
-    ``rows`` stops after about that many records, which are then all that the types rest on.
+    ``rows`` limits the number of records; the types are then inferred from these records only.
     """
     import narwhals as nw
     import polars as pl
 
-    from shoal.tables.table import Table
-
     delimiter, decimal = known_delimiter(delimiter), known_decimal(decimal)
-    marks = tuple(mark.strip() for mark in missing_marks)
+    missing_texts = tuple(text.strip() for text in na_values)
     tries = encodings_to_try(path, encoding)
     for name, bom in tries:
         try:
             opening = detect(path, name, bom=bom, delimiter=delimiter, decimal=decimal)
-            columns = _read(path, opening, marks, text, rows)
+            columns = _read(path, opening, missing_texts, text, rows)
             break
         except UnicodeError as error:
             if (name, bom) == tries[-1]:
-                raise FileProblem(f"{path} is not valid {name} text; {_way_out(name)}") from error
+                raise FileProblem(f"{path} is not valid {name} text; {_encoding_hint(name)}") from error
     frame = pl.DataFrame([column.finish() for column in columns])
     if not frame.height:
         raise DataError(f"{path} has a header but no records")
     dialect = replace(
         opening.dialect,
-        missing={column.name: column.mark for column in columns if column.mark is not None},
-        moments={column.name: column.moment for column in columns if column.moment and column.kind == "moment"},
+        na_values={column.name: column.na_value for column in columns if column.na_value is not None},
+        datetimes={
+            column.name: column.datetime_format
+            for column in columns
+            if column.datetime_format and column.kind == "datetime"
+        },
+        declared_na_values=missing_texts,
     )
     frame = frame if rows is None else frame.head(rows)
     return Table(nw.from_native(frame, eager_only=True), dialect=dialect, source=path)
 
 
 def _read(
-    path: Path, opening: Opening, marks: tuple[str, ...], text: Sequence[str], rows: int | None
+    path: Path, opening: Opening, na_values: tuple[str, ...], text: Sequence[str], rows: int | None
 ) -> list[TextColumn]:
-    """Read all columns, and those once more that turned out to be text too late."""
+    """Read all columns; those that turned out to be text after the first block are read a second time."""
     for name in text:
         if name not in opening.header:
             raise UnknownColumn(name, opening.header)
     verbatim, decimal = set(text), opening.dialect.decimal
 
     def fresh(names: Sequence[str]) -> list[TextColumn]:
-        return [TextColumn(name, verbatim=name in verbatim, decimal=decimal, marks=marks) for name in names]
+        return [TextColumn(name, verbatim=name in verbatim, decimal=decimal, na_values=na_values) for name in names]
 
     for block_size in _BLOCKS:
         columns = fresh(opening.header)
@@ -107,7 +108,7 @@ def _read(
 
 
 def _fill(columns: list[TextColumn], path: Path, opening: Opening, rows: int | None, block_size: int) -> None:
-    """Feed the columns with the fields of the file, block by block."""
+    """Append the fields of the file to the columns, block by block."""
     import pyarrow as pa
 
     ragged: list[tuple[int, int]] = []
@@ -133,7 +134,7 @@ def _fill(columns: list[TextColumn], path: Path, opening: Opening, rows: int | N
         raise FileProblem(f"{path} cannot be read as a text table; check its quotes and its delimiter") from error
     if last is not None and "\n" in last and _quote_left_open(path, opening):
         raise DataError(
-            f"{path}: a quote is opened and never closed; close it, or double it where it is meant as a sign"
+            f"{path}: a quote is opened and never closed; close it, or double it where it is part of the text"
         )
 
 
@@ -141,20 +142,20 @@ def _fill(columns: list[TextColumn], path: Path, opening: Opening, rows: int | N
 def _fields(
     path: Path, opening: Opening, names: list[str], ragged: list[tuple[int, int]], block_size: int
 ) -> Iterator[Iterator[Any]]:
-    """Open a file as blocks of text columns; rows of a wrong length are noted in ``ragged`` and end the reading."""
+    """Open a file as blocks of text columns; a row of wrong length is appended to ``ragged`` and stops the reading."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    def note(row: Any) -> str:
+    def stop_at(row: Any) -> str:
         ragged.append((row.expected_columns, row.actual_columns))
         return "error"
 
-    one_column = len(opening.header) == 1  # there, an empty line is a record with a missing value
+    one_column = len(opening.header) == 1  # an empty line is then a record with a missing value
     parse = arrow_csv.ParseOptions(
         delimiter=opening.dialect.delimiter,
         newlines_in_values=True,
         ignore_empty_lines=not one_column,
-        invalid_row_handler=note,
+        invalid_row_handler=stop_at,
     )
     convert = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(opening.header, pa.string()),
@@ -174,14 +175,14 @@ def _fields(
 
 
 def _expected_rows(path: Path, block: Any, block_size: int) -> int:
-    """Guess the number of records from the size of the file and the first block."""
+    """Estimate the number of records from the size of the file and the first block."""
     size = path.stat().st_size
     return int(size / min(block_size, size) * block.num_rows * 1.02) + 1000
 
 
 def _ragged_text(path: Path, opening: Opening, expected: int, found: int) -> str:
-    """Say which row has too many or too few fields, from a slow and careful second reading."""
-    place = "a row"
+    """Return the error text for a row of wrong length; a second, slower reading finds the row."""
+    where = "a row"
     with opened(path) as file, long_fields():
         decoded = io.TextIOWrapper(file, opening.dialect.codec, errors="replace", newline="")
         reader = csv.reader(decoded, delimiter=opening.dialect.delimiter)
@@ -190,11 +191,11 @@ def _ragged_text(path: Path, opening: Opening, expected: int, found: int) -> str
             if row and len(row) != expected:
                 first, last = before + 1, reader.line_num
                 lines = f"lines {first}-{last}; is a quote left open there?" if last > first else f"line {first}"
-                place, found = f"row {number} ({lines})", len(row)
+                where, found = f"row {number} ({lines})", len(row)
                 break
             before, number = reader.line_num, number + bool(row)
     fields = "field" if found == 1 else "fields"
-    return f"{path}: {place} has {found} {fields}, the header has {expected}; repair it, or give the delimiter"
+    return f"{path}: {where} has {found} {fields}, the header has {expected}; repair it, or give the delimiter"
 
 
 def _quote_left_open(path: Path, opening: Opening) -> bool:
@@ -208,6 +209,6 @@ def _quote_left_open(path: Path, opening: Opening) -> bool:
     return False
 
 
-def _way_out(name: str) -> str:
+def _encoding_hint(name: str) -> str:
     other = "cp1252" if name == "utf-8" else "utf-8"
     return f'give its encoding, for example encoding="{other}"'

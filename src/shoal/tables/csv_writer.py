@@ -1,8 +1,8 @@
-"""Text tables written in the dialect they were read in.
+"""Text tables, written in the dialect that they were read in.
 
-polars formats a slice of rows at a time, so that next to nothing is held beside the table. Numbers are written with the
-fewest digits that give the same number back; texts are quoted where they must be, and an empty text is told apart from
-a missing value by its quotes.
+polars formats one slice of rows at a time, so that little memory is needed beside the table. Numbers are written with
+the fewest digits that reproduce the same number. Texts are quoted where necessary; quotes distinguish an empty text
+from a missing value.
 """
 
 from __future__ import annotations
@@ -17,27 +17,25 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from shoal.errors import DataError, FileProblem
-from shoal.tables.converting import is_text, to_polars
 from shoal.tables.dialect import Dialect
-from shoal.tables.formats import is_gzip_name
+from shoal.tables.files import is_gzip_name
+from shoal.tables.table import Table, is_text, to_polars
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.tables.table import Table
-
-_ROWS = 20_000
-_NATURAL = {".csv": ",", ".tsv": "\t"}
+_ROWS = 20_000  # formatted at a time
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 def write_csv(table: Table, path: Path, target: Path) -> None:
-    """Write a table as text to a path; the name of the target says whether to pack it and hints at the delimiter."""
+    """Write a table as text to a path; the extension of the target sets compression and default delimiter."""
     frame = to_polars(table)
     check_writable(frame, target)
     dialect = dialect_for(table, target)
-    with _packed(path, packed=is_gzip_name(target)) as file:
+    with _opened(path, compressed=is_gzip_name(target)) as file:
         if dialect.bom:
-            file.write(_mark(dialect.encoding))
+            file.write(_byte_order_mark(dialect.encoding))
         header = True
         for rows in frame.iter_slices(_ROWS) if frame.height else [frame]:
             buffer = io.BytesIO()
@@ -53,37 +51,37 @@ def write_csv(table: Table, path: Path, target: Path) -> None:
 
 
 def dialect_for(table: Table, target: Path) -> Dialect:
-    """Return the dialect of the source, with the delimiter that a different extension promises."""
+    """Return the dialect of the source; if the extension differs from that of the source, with its delimiter."""
     dialect = table.dialect or Dialect()
     inner = _extension(target)
     source = _extension(table.source) if table.dialect and table.source else ".csv"
-    if inner != source and inner in _NATURAL:
+    if inner != source and inner in _DELIMITERS:
         comma = inner == ".csv" and dialect.decimal == ","
-        return replace(dialect, delimiter=";" if comma else _NATURAL[inner])
+        return replace(dialect, delimiter=";" if comma else _DELIMITERS[inner])
     return dialect
 
 
 def check_writable(frame: pl.DataFrame, target: Path) -> None:
-    """Refuse columns that text cannot hold."""
+    """Raise :class:`DataError` for columns whose type a text file cannot store."""
     import polars as pl
 
     for name, dtype in frame.schema.items():
         if not (dtype.is_numeric() or dtype.is_temporal() or is_text(dtype) or isinstance(dtype, pl.Boolean | pl.Null)):
             raise DataError(
-                f'{target}: column "{name}" is of type {dtype}, which this format cannot hold; drop it, or turn it '
+                f'{target}: column "{name}" is of type {dtype}, which this format cannot store; drop it, or turn it '
                 f"into text or plain columns first"
             )
 
 
 def _formatted(rows: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
-    """Return the rows with everything as text that polars would write differently."""
+    """Return the rows with those columns as text that polars would format in another way."""
     import polars as pl
 
     changed = []
     for name, dtype in rows.schema.items():
         column = pl.col(name)
-        if isinstance(dtype, pl.Datetime) and name in dialect.moments:
-            column = column.dt.to_string(dialect.moments[name])
+        if isinstance(dtype, pl.Datetime) and name in dialect.datetimes:
+            column = column.dt.to_string(dialect.datetimes[name])
         elif isinstance(dtype, pl.Duration):
             column = column.dt.to_string("iso")
         elif dtype == pl.Time:
@@ -94,15 +92,15 @@ def _formatted(rows: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
             column = column.cast(pl.String)
             if dtype.is_float() or dtype.is_decimal():
                 column = column.str.replace(".", dialect.decimal, literal=True)
-        if name in dialect.missing:
-            column = column.fill_null(dialect.missing[name])
+        if name in dialect.na_values:
+            column = column.fill_null(dialect.na_values[name])
         changed.append(column)
     return rows.with_columns(changed) if changed else rows
 
 
 def _needs_text(rows: pl.DataFrame, name: str, dialect: Dialect) -> bool:
     dtype = rows.schema[name]
-    if name in dialect.missing and rows[name].null_count():
+    if name in dialect.na_values and rows[name].null_count():
         return True
     if dialect.decimal == ",":
         return dtype.is_decimal() or (dtype.is_float() and dialect.delimiter == ",")
@@ -111,17 +109,17 @@ def _needs_text(rows: pl.DataFrame, name: str, dialect: Dialect) -> bool:
 
 def _encoded(buffer: io.BytesIO, encoding: str, target: Path) -> Any:
     if encoding == "utf-8":
-        return buffer.getbuffer()
+        return buffer.getvalue()
     try:
         return buffer.getvalue().decode().encode(encoding)
     except UnicodeEncodeError as error:
         raise FileProblem(
-            f"{target}: the table has characters that {encoding}, the encoding of the source, cannot hold; convert the "
-            f"source to utf-8, or write .parquet"
+            f"{target}: the table has characters that {encoding}, the encoding of the source, cannot represent; "
+            f"convert the source to utf-8, or write .parquet"
         ) from error
 
 
-def _mark(encoding: str) -> bytes:
+def _byte_order_mark(encoding: str) -> bytes:
     return {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}.get(encoding, codecs.BOM_UTF8)
 
 
@@ -130,11 +128,11 @@ def _extension(path: Path) -> str:
 
 
 @contextmanager
-def _packed(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
-    """Open for writing; packed files carry neither a name nor a time, so that equal tables give equal bytes."""
+def _opened(path: Path, *, compressed: bool) -> Iterator[IO[bytes]]:
+    """Open for writing; gzip files contain neither name nor time, so that equal tables give equal bytes."""
     with path.open("wb") as file:
-        if not packed:
+        if not compressed:
             yield file
             return
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as squeezed:
-            yield squeezed  # type: ignore[misc]
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as packed:
+            yield packed  # type: ignore[misc]

@@ -1,7 +1,7 @@
-"""How a text table is written: delimiter, encoding, decimal sign, line ends.
+"""The dialect of a text table: delimiter, encoding, decimal separator, line ends.
 
-``detect`` looks at the beginning of a file and finds what was not given; the same dialect then serves to write the
-protected table, so that whoever reads the original can read the release.
+``detect`` infers what was not given from the beginning of a file. The released table is written in the same dialect, so
+that software which reads the original can read the release.
 """
 
 from __future__ import annotations
@@ -23,34 +23,36 @@ from shoal.errors import DataError, FileProblem, ParameterError, SchemaError
 
 DELIMITERS = ",;\t|"
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-_WORDS = {**{name: sign for sign, name in _NAMES.items()}, "\\t": "\t"}
-_HEAD = 2**18
+_DELIMITERS_BY_NAME = {**{name: character for character, name in _NAMES.items()}, "\\t": "\t"}
+_HEAD = 2**18  # bytes from which the dialect is inferred
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _GROUPED_NUMBER = re.compile(r"[+-]?\d{1,3},\d{3}")
 _POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
-_WHOLE_NUMBER = re.compile(r"[+-]?\d+")
+_INTEGER = re.compile(r"[+-]?\d+")
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text table is written.
+    """The dialect of a text table.
 
     Parameters
     ----------
     delimiter
-        The sign between fields.
+        Separator between fields.
     encoding
-        The encoding, by its Python name.
+        Encoding, by its Python name.
     bom
-        Whether the file opens with a byte order mark.
+        Whether the file starts with a byte order mark.
     decimal
-        The decimal sign, a point or a comma.
+        Decimal separator, a point or a comma.
     line_end
-        What ends a line.
-    missing
-        For columns in which missing values had a mark (``NA``) the mark, to be written again.
-    moments
-        For columns of dates with time their format.
+        Characters that end a line.
+    na_values
+        For columns in which missing values were written as a text (``NA``), that text; it is written again.
+    datetimes
+        For columns of dates with time, their format.
+    declared_na_values
+        Texts that mean a missing value in every column, as the reader was given them.
     """
 
     delimiter: str = ","
@@ -58,12 +60,13 @@ class Dialect:
     bom: bool = False
     decimal: str = "."
     line_end: str = "\n"
-    missing: Mapping[str, str] = field(default_factory=dict)
-    moments: Mapping[str, str] = field(default_factory=dict)
+    na_values: Mapping[str, str] = field(default_factory=dict)
+    datetimes: Mapping[str, str] = field(default_factory=dict)
+    declared_na_values: tuple[str, ...] = ()
 
     @property
     def codec(self) -> str:
-        """The Python codec that reads the file, which swallows a byte order mark."""
+        """The Python codec that reads the file and skips a byte order mark."""
         if self.bom:
             return {"utf-8": "utf-8-sig"}.get(self.encoding, "utf-16")
         return self.encoding
@@ -71,7 +74,7 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Opening:
-    """What the beginning of a text file says: its dialect, the header, and the blank lines above the header."""
+    """Dialect and header of a text file, and the number of blank lines above the header."""
 
     dialect: Dialect
     header: list[str]
@@ -79,22 +82,22 @@ class Opening:
 
 
 def detect(path: Path, encoding: str, *, bom: bool, delimiter: str | None, decimal: str | None) -> Opening:
-    """Find what was not given, from the beginning of a file whose encoding is supposed to be known.
+    """Infer what was not given from the beginning of a file in a supposed encoding.
 
-    Raises UnicodeDecodeError if the beginning is not in that encoding.
+    Raises UnicodeDecodeError if the beginning is not valid in that encoding.
     """
     dialect = Dialect(encoding=encoding, bom=bom)
-    head, whole = _head_text(path, dialect.codec)
+    head, complete = _head_text(path, dialect.codec)
     if not head.strip():
         raise FileProblem(f"{path} is empty; a table needs a header and records")
     if "\0" in head:
-        raise FileProblem(f"{path} is not a text table: it holds zero bytes; give its encoding if it is text")
+        raise FileProblem(f"{path} is not a text table: it contains zero bytes; give its encoding if it is text")
     delimiter = delimiter or _find_delimiter(head, path)
-    rows = _sample(head, delimiter, whole=whole)
+    rows = _sample(head, delimiter, complete=complete)
     blank = next(number for number, row in enumerate(rows) if row)
     header = rows[blank]
     check_header(path, header)
-    if whole and len(rows) == blank + 1:
+    if complete and len(rows) == blank + 1:
         raise DataError(f"{path} has a header but no records")
     first_line = re.search(r"\r\n|\n|\r", head)
     line_end = "\r\n" if first_line and first_line[0] == "\r\n" else "\n"
@@ -103,10 +106,10 @@ def detect(path: Path, encoding: str, *, bom: bool, delimiter: str | None, decim
 
 
 def encodings_to_try(path: Path, given: str | None) -> list[tuple[str, bool]]:
-    """Return encodings, each with whether there is a byte order mark, in the order to try them.
+    """Return encodings in the order to try them, each with whether there is a byte order mark.
 
-    UTF-8 almost never fits a file by accident, so it comes first; Windows' cp1252 leaves few bytes undefined, latin-1
-    none.
+    UTF-8 comes first, because text in another encoding is almost never valid UTF-8; Windows' cp1252 leaves few bytes
+    undefined, latin-1 none.
     """
     with opened(path) as file:
         start = file.read(4)
@@ -128,21 +131,21 @@ def encodings_to_try(path: Path, given: str | None) -> list[tuple[str, bool]]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file as bytes, unpacked if it is gzip, whatever its name; say so if the packing is broken."""
+    """Open a file as bytes and decompress it if its content is gzip; raises if the gzip stream is corrupt."""
     with path.open("rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         if path.suffix.casefold() == ".gz" and not packed and raw.read(1):
-            raise FileProblem(f"{path} is not a gzip file although its name says so; rename or pack it")
+            raise FileProblem(f"{path} is not a gzip file although its extension is .gz; rename or compress it")
         raw.seek(0)
         try:
             yield gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[misc]
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise FileProblem(f"{path}: the gzip file is broken or cut off; copy or pack it again") from error
+            raise FileProblem(f"{path}: the gzip file is corrupt or truncated; copy or compress it again") from error
 
 
 def check_header(path: Path, header: list[str]) -> None:
-    """Refuse names that are empty or not unique."""
+    """Raise :class:`SchemaError` for column names that are empty or not unique."""
     for position, name in enumerate(header, start=1):
         if not name.strip():
             raise SchemaError(f"{path}: column {position} of {len(header)} has no name in the header; give it one")
@@ -152,7 +155,7 @@ def check_header(path: Path, header: list[str]) -> None:
 
 
 def known_delimiter(given: str | None) -> str | None:
-    r"""Return the delimiter that an option names.
+    r"""Return the delimiter for an option, which may be the character or its name.
 
     Examples
     --------
@@ -161,14 +164,14 @@ def known_delimiter(given: str | None) -> str | None:
     """
     if given is None:
         return None
-    sign = _WORDS.get(given.casefold(), given)
-    if len(sign) != 1 or sign in '"\r\n' or not sign.isascii():
-        raise ParameterError(f'delimiter="{given}" must be one sign, for example {", ".join(_NAMES.values())}')
-    return sign
+    character = _DELIMITERS_BY_NAME.get(given.casefold(), given)
+    if len(character) != 1 or character in '"\r\n' or not character.isascii():
+        raise ParameterError(f'delimiter="{given}" must be one character, for example {", ".join(_NAMES.values())}')
+    return character
 
 
 def known_decimal(given: str | None) -> str | None:
-    """Return the decimal sign that an option names."""
+    """Return the decimal separator for an option after checking it."""
     if given not in {None, ".", ","}:
         raise ParameterError(f'decimal="{given}" must be "." or ","')
     return given
@@ -176,30 +179,28 @@ def known_decimal(given: str | None) -> str | None:
 
 def _known_encoding(given: str) -> str:
     try:
-        "".encode(given)  # also refuses codecs that are no encodings of text
+        "".encode(given)  # also raises for codecs that do not encode text
         name = codecs.lookup(given).name
     except (LookupError, ValueError) as error:
-        raise ParameterError(
-            f'encoding="{given}" is not known; try "utf-8", "cp1252", "latin-1" or "utf-16"'
-        ) from error
+        raise ParameterError(f'encoding="{given}" is unknown; try "utf-8", "cp1252", "latin-1" or "utf-16"') from error
     return {"utf-8-sig": "utf-8", "iso8859-1": "latin-1"}.get(name, name)
 
 
 def _head_text(path: Path, codec: str) -> tuple[str, bool]:
-    """Return the beginning of a file, at least to the first line end, and whether that is all of it."""
+    """Return the beginning of a file, at least to the first line end, and whether this is the whole file."""
     size = _HEAD
     while True:
         with opened(path) as file:
             raw = file.read(size)
-        whole = len(raw) < size
-        text = codecs.getincrementaldecoder(codec)().decode(raw, final=whole)
-        if whole or "\n" in text or "\r" in text or size >= 2**30:
-            return text, whole
+        complete = len(raw) < size
+        text = codecs.getincrementaldecoder(codec)().decode(raw, final=complete)
+        if complete or "\n" in text or "\r" in text or size >= 2**30:
+            return text, complete
         size *= 8
 
 
-def _sample(head: str, delimiter: str, *, whole: bool = True, rows: int = 1000) -> list[list[str]]:
-    """Return the first records of a text; the last one only if it cannot be cut off."""
+def _sample(head: str, delimiter: str, *, complete: bool = True, rows: int = 1000) -> list[list[str]]:
+    """Return the first records of a text, without the last one if it may be truncated."""
     reader = csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)
     found: list[list[str]] = []
     with long_fields():
@@ -208,14 +209,14 @@ def _sample(head: str, delimiter: str, *, whole: bool = True, rows: int = 1000) 
             if len(found) > rows:
                 break
         else:
-            if not whole and len(found) > 1:
+            if not complete and len(found) > 1:
                 found.pop()
     return found
 
 
 @contextmanager
 def long_fields() -> Iterator[None]:
-    """Let the csv module take fields of any length."""
+    """Allow the csv module to read fields of any length."""
     before = csv.field_size_limit(2**31 - 1)
     try:
         yield
@@ -224,23 +225,24 @@ def long_fields() -> Iterator[None]:
 
 
 def _find_delimiter(head: str, path: Path) -> str:
-    """Return the sign that cuts the header, and most records into as many fields as the header."""
+    """Return the delimiter that splits the header and most records into the same number of fields."""
     extension = path.with_suffix("").suffix if path.suffix.casefold() == ".gz" else path.suffix
     best, best_score = "\t" if extension.casefold() == ".tsv" else ",", (0.0, 0)
-    for sign in DELIMITERS:
-        rows = [row for row in _sample(head, sign, whole=False, rows=200) if row]
+    for character in DELIMITERS:
+        rows = [row for row in _sample(head, character, complete=False, rows=200) if row]
         if not rows or len(rows[0]) < 2:
             continue
         same = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
         if (same, len(rows[0])) > best_score:
-            best, best_score = sign, (same, len(rows[0]))
+            best, best_score = character, (same, len(rows[0]))
     return best
 
 
 def _find_decimal(rows: list[list[str]], delimiter: str) -> str:
-    """Return a comma if whole columns of the sample are numbers with a comma and none are with a point.
+    """Return a comma if entire columns of the sample are numbers with a comma and none are numbers with a point.
 
-    With a tab or bar, ``1,234`` may be a thousand: such columns alone do not make a decimal comma.
+    In files with a tab or a bar as delimiter, ``1,234`` may be one thousand: such columns alone are not evidence of a
+    decimal comma.
     """
     if delimiter == "," or not rows:
         return "."
@@ -249,7 +251,7 @@ def _find_decimal(rows: list[list[str]], delimiter: str) -> str:
         values = [value.strip() for value in column if value.strip()]
         with_point = [value for value in values if _POINT_NUMBER.fullmatch(value)]
         with_comma = [value for value in values if _COMMA_NUMBER.fullmatch(value)]
-        numbers = len(with_comma) + sum(_WHOLE_NUMBER.fullmatch(value) is not None for value in values)
+        numbers = len(with_comma) + sum(_INTEGER.fullmatch(value) is not None for value in values)
         if with_point and len(with_point) + numbers - len(with_comma) == len(values):
             return "."
         if with_comma and numbers >= 0.9 * len(values):

@@ -1,43 +1,132 @@
-"""Any table file in, the same kind of file out.
+"""Table files: the formats that Shoal reads and writes, chosen by extension.
 
-The extension decides: text (CSV, optionally packed), Parquet, Arrow/Feather, and SPSS, Stata and SAS. A table read from
-one kind may be written as another; what the other cannot hold (value labels in a CSV) stays behind.
+Text (CSV, optionally gzip), Parquet, Arrow/Feather, and SPSS, Stata and SAS. A table read from one format may be
+written in another; what the other format cannot store (value labels in a CSV file) is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from shoal.errors import FileProblem, ParameterError, suggestion
-from shoal.tables.atomic import check_output, write_files
-from shoal.tables.formats import format_of
+from shoal.tables.atomic import write_files
 
 if TYPE_CHECKING:
     from shoal.tables.table import Table
+
+Family = Literal["text", "parquet", "arrow", "statistics"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format: extension, family of readers and writers, title, and whether Shoal can write it."""
+
+    extension: str
+    family: Family
+    title: str
+    writable: bool = True
+
+
+_FORMATS = {
+    known.extension: known
+    for known in (
+        Format(".csv", "text", "CSV"),
+        Format(".tsv", "text", "tab-separated text"),
+        Format(".txt", "text", "delimited text"),
+        Format(".parquet", "parquet", "Parquet"),
+        Format(".arrow", "arrow", "Arrow"),
+        Format(".feather", "arrow", "Feather"),
+        Format(".ipc", "arrow", "Arrow"),
+        Format(".sav", "statistics", "SPSS"),
+        Format(".zsav", "statistics", "SPSS"),
+        Format(".dta", "statistics", "Stata"),
+        Format(".xpt", "statistics", "SAS transport"),
+        Format(".sas7bdat", "statistics", "SAS", writable=False),
+    )
+}
+
+
+def format_of(path: Path) -> Format:
+    """Return the format that the extension of a path names; text formats may have a further ``.gz``.
+
+    Examples
+    --------
+    >>> format_of(Path("people.CSV.gz")).title
+    'CSV'
+    >>> format_of(Path("people.xlsx"))
+    Traceback (most recent call last):
+        ...
+    shoal.errors.FileProblem: people.xlsx: the extension ".xlsx" is unknown; choose from: .csv, .tsv, .txt (each also with .gz), .parquet, .arrow, .feather, .ipc, .sav, .zsav, .dta, .xpt, .sas7bdat
+    """  # noqa: E501 - the doctest shows the text as one line
+    suffixes = [suffix.casefold() for suffix in path.suffixes[-2:]]
+    extension = suffixes[-1] if suffixes else ""
+    inner = suffixes[0] if extension == ".gz" and len(suffixes) == 2 else extension
+    known = _FORMATS.get(inner)
+    if known is None or (is_gzip_name(path) and known.family != "text"):
+        text = [name for name, known in _FORMATS.items() if known.family == "text"]
+        other = [name for name in _FORMATS if name not in text]
+        shown = f'the extension "{"".join(suffixes) if extension == ".gz" else extension}" is unknown'
+        raise FileProblem(
+            f"{path}: {shown if extension else 'the name has no extension'}; choose from: {', '.join(text)} "
+            f"(each also with .gz), {', '.join(other)}"
+        )
+    return known
+
+
+def writable_format_of(path: Path) -> Format:
+    """Return the format of an output file; raises :class:`FileProblem` if Shoal can only read that format.
+
+    Examples
+    --------
+    >>> writable_format_of(Path("people.sas7bdat"))
+    Traceback (most recent call last):
+        ...
+    shoal.errors.FileProblem: people.sas7bdat: SAS files of this kind can only be read; write .xpt, which SAS opens, or .csv, .parquet, .sav, .dta
+    """  # noqa: E501 - the doctest shows the text as one line
+    known = format_of(path)
+    if not known.writable:
+        raise FileProblem(
+            f"{path}: SAS files of this kind can only be read; write .xpt, which SAS opens, or .csv, .parquet, .sav, "
+            f".dta"
+        )
+    return known
+
+
+def is_gzip_name(path: Path) -> bool:
+    """Return whether the extension of a path is ``.gz``.
+
+    Examples
+    --------
+    >>> is_gzip_name(Path("people.csv.gz"))
+    True
+    """
+    return path.suffix.casefold() == ".gz"
 
 
 def read_head(path: str | Path, *, rows: int = 1000, **options: Any) -> Table:
     r"""Return the first records of a file, without reading the rest.
 
-    Types of text columns rest on these records only: good for a first look and for drafting a schema.
+    The types of columns in text files are inferred from these records only, so they may differ from those of
+    :func:`read_table`. Use the result to draft a schema.
 
     Parameters
     ----------
     path
         The file.
     rows
-        How many records at most.
+        Maximum number of records.
     options
-        Those of :func:`read_table`.
+        The options of :func:`read_table`.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "people.csv").write_text("age,city\n34,Ulm\n51,Bonn\n")
-    ...     read_head(Path(folder, "people.csv"), rows=1).native.rows()
+    >>> with TemporaryDirectory() as directory:
+    ...     _ = Path(directory, "people.csv").write_text("age,city\n34,Ulm\n51,Bonn\n")
+    ...     read_head(Path(directory, "people.csv"), rows=1).native.rows()
     [(34, 'Ulm')]
     """
     if rows < 1:
@@ -51,39 +140,40 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
-    missing_marks: Sequence[str] = (),
+    na_values: Sequence[str] = (),
     text: Sequence[str] = (),
 ) -> Table:
-    r"""Read a table file, every row of it.
+    r"""Read all rows of a table file.
 
     Parameters
     ----------
     path
-        A file with an extension Shoal knows.
+        A file with one of the supported extensions.
     delimiter
-        The sign between fields of a text file; found out if not given.
+        Separator between the fields of a text file; detected if not given.
     encoding
-        The encoding of a text file; found out if not given. For SPSS, Stata and SAS only if the file lies about it.
+        Encoding of a text file; detected if not given. For SPSS, Stata and SAS files only if the encoding that the
+        file declares is wrong.
     decimal
-        The decimal sign of a text file, ``"."`` or ``","``; found out if not given.
-    missing_marks
-        Fields of a text file that mean a missing value besides the empty field, for example ``["NA", "?"]``. Numbers
-        such as -999 are values unless they are named here.
+        Decimal separator of a text file, ``"."`` or ``","``; detected if not given.
+    na_values
+        Texts that mean a missing value in a text file, besides the empty field, for example ``["NA", "?"]``. Numbers
+        such as -999 are values unless they are listed here.
     text
-        Columns of a text file to be kept as they stand, as text: all that will not be changed. In them ``007``,
-        ``1.50`` and marks of missing values stay what they are.
+        Columns of a text file to be read as text without conversion, for columns that are released unchanged. In
+        these columns ``007``, ``1.50`` and texts in ``na_values`` stay as they are written.
 
     Returns
     -------
     table
-        polars inside for text, SPSS, Stata and SAS; pyarrow for Parquet and Arrow.
+        A polars DataFrame inside for text, SPSS, Stata and SAS files; a pyarrow Table for Parquet and Arrow files.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "people.csv").write_text("age;zip;income\n34;01067;1,5\n51;80331;\n")
-    ...     read_table(Path(folder, "people.csv")).native.rows()
+    >>> with TemporaryDirectory() as directory:
+    ...     _ = Path(directory, "people.csv").write_text("age;zip;income\n34;01067;1,5\n51;80331;\n")
+    ...     read_table(Path(directory, "people.csv")).native.rows()
     [(34, '01067', 1.5), (51, '80331', None)]
     """
     return _read(
@@ -92,7 +182,7 @@ def read_table(
         delimiter=delimiter,
         encoding=encoding,
         decimal=decimal,
-        missing_marks=missing_marks,
+        na_values=na_values,
         text=text,
     )
 
@@ -100,33 +190,35 @@ def read_table(
 def write_table(table: Table, path: str | Path) -> None:
     r"""Write a table to a file, which appears complete or not at all.
 
-    The extension says the format. Text is written in the dialect it was read in; labels and formats of SPSS, Stata and
-    SAS files are written back; a pandas index is not written.
+    The extension sets the format. Text is written in the dialect that it was read in; labels and formats of SPSS,
+    Stata and SAS files are written back; a pandas index is not written.
 
     Parameters
     ----------
     table
         The table.
     path
-        Where to; an existing file is replaced, but never the one the table was read from.
+        The output file. An existing file is replaced, but never the one that the table was read from.
 
     Examples
     --------
     >>> import polars as pl
     >>> from tempfile import TemporaryDirectory
     >>> from shoal.tables import Table
-    >>> with TemporaryDirectory() as folder:
-    ...     write_table(Table.from_native(pl.DataFrame({"age": [34, None]})), Path(folder, "safe.csv"))
-    ...     Path(folder, "safe.csv").read_text()
+    >>> with TemporaryDirectory() as directory:
+    ...     write_table(Table.from_native(pl.DataFrame({"age": [34, None]})), Path(directory, "safe.csv"))
+    ...     Path(directory, "safe.csv").read_text()
     'age\n34\n\n'
     """
+    from shoal.tables.atomic import check_output
+
     path = Path(path)
     check_output(path, inputs=[table.source] if table.source else [])
-    write_files({path: lambda temporary: write_plainly(table, temporary, target=path)})
+    write_files({path: lambda temporary: write_directly(table, temporary, target=path)})
 
 
-def write_plainly(table: Table, path: Path, *, target: Path) -> None:
-    """Write a table straight to a path in the format of the target's name; for use with :func:`write_files`."""
+def write_directly(table: Table, path: Path, *, target: Path) -> None:
+    """Write a table to a path in the format that the target's extension names; for use with :func:`write_files`."""
     known = format_of(target)
     if known.family == "text":
         from shoal.tables.csv_writer import write_csv
@@ -146,7 +238,7 @@ def write_plainly(table: Table, path: Path, *, target: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text straight to a path as UTF-8 with plain line ends; for use with :func:`write_files`."""
+    """Write a text to a path as UTF-8 with Unix line ends; for use with :func:`write_files`."""
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -157,7 +249,7 @@ def _read(path: Path, rows: int | None, **options: Any) -> Table:
         from shoal.tables.csv_reader import read_csv
 
         return read_csv(path, rows=rows, **options)
-    for name in ("delimiter", "decimal", "missing_marks"):
+    for name in ("delimiter", "decimal", "na_values"):
         if options.get(name):
             raise ParameterError(f"{path}: the option {name} is for text files, this is {known.title}")
     if known.family == "statistics":
@@ -172,9 +264,9 @@ def _read(path: Path, rows: int | None, **options: Any) -> Table:
 
 
 def _check_input(path: Path) -> None:
-    """Refuse what is not there, is a folder, cannot be opened or is empty."""
+    """Raise :class:`FileProblem` if the file does not exist, is a directory, cannot be opened or is empty."""
     if path.is_dir():
-        raise FileProblem(f"{path} is a folder; name a file in it")
+        raise FileProblem(f"{path} is a directory; name a file in it")
     if not path.exists():
         names = [entry.name for entry in path.parent.iterdir() if entry.is_file()] if path.parent.is_dir() else []
         close = suggestion(path.name, names)

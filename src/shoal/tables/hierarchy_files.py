@@ -1,4 +1,4 @@
-"""Hierarchy files as ARX writes them: no header, one row per value, its ancestors from near to far."""
+"""Hierarchy files in the format of ARX: no header, one row per value, then its ancestors from the nearest up."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from shoal.errors import FileProblem
 
 
 def read_hierarchy_rows(path: Path, delimiter: str | None = None) -> list[list[str]]:
-    r"""Return the fields of each row; the delimiter is ``;``, a tabulator or ``,``, found in this order if not given.
+    r"""Return the fields of each row; the delimiter is detected if not given: ``;``, else a tab, else ``,``.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "job.csv").write_text("baker;craft;*\npainter;craft;*\n")
-    ...     read_hierarchy_rows(Path(folder, "job.csv"))
+    >>> with TemporaryDirectory() as directory:
+    ...     _ = Path(directory, "job.csv").write_text("baker;craft;*\npainter;craft;*\n")
+    ...     read_hierarchy_rows(Path(directory, "job.csv"))
     [['baker', 'craft', '*'], ['painter', 'craft', '*']]
     """
     try:
@@ -29,5 +29,5 @@ def read_hierarchy_rows(path: Path, delimiter: str | None = None) -> list[list[s
     if not lines:
         raise FileProblem(f'hierarchy file "{path}" is empty; it needs one row per value')
     if delimiter is None:
-        delimiter = next((sign for sign in (";", "\t") if sign in lines[0]), ",")
+        delimiter = next((mark for mark in (";", "\t") if mark in lines[0]), ",")
     return [[field.strip() for field in row] for row in csv.reader(lines, delimiter=delimiter)]

@@ -1,8 +1,8 @@
-"""Columns of a frame replaced where they stand, by position of the record.
+"""Replacement of columns of a DataFrame, by position of the record.
 
-narwhals aligns pandas columns by index and rebuilds the fields of pyarrow tables; here a shuffled or repeated index
-and the notes of a field survive. New contents take the storage of the old column where nothing is lost by it; but a
-category whose last record is gone is forgotten, because its name alone would tell that there was one.
+narwhals aligns pandas columns by index and rebuilds the fields of pyarrow tables; here a shuffled or repeated index and
+the metadata of a field are preserved. New columns are stored in the type of the old ones where this loses nothing. A
+category that no longer occurs is removed from the list of categories, because the list would reveal that it occurred.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def replaced(frame: nw.DataFrame[Any], columns: Mapping[str, nw.Series[Any]]) -> nw.DataFrame[Any]:
-    """Return the frame with columns replaced; every name is one of the frame and every length is right.
+    """Return the frame with columns replaced; names and lengths were checked by the caller.
 
     Examples
     --------
     >>> import narwhals as nw, polars as pl
     >>> frame = nw.from_native(pl.DataFrame({"a": [1, 2], "b": ["x", "y"]}), eager_only=True)
-    >>> replaced(frame, {"a": nw.new_series("any", [7, 7], backend="polars")}).to_dict(as_series=False)
+    >>> replaced(frame, {"a": nw.new_series("x", [7, 7], backend="polars")}).to_dict(as_series=False)
     {'a': [7, 7], 'b': ['x', 'y']}
     """
     import narwhals as nw
@@ -40,7 +40,7 @@ def _in_pandas(native: Any, columns: Mapping[str, nw.Series[Any]]) -> Any:
     native = native.copy(deep=False)
     for name, column in columns.items():
         new, old = column.to_native(), native[name].dtype
-        if new.dtype != old and _same_kind_in_pandas(new, old):
+        if new.dtype != old and _fits_in_pandas(new, old):
             new = new.astype(old)
         if isinstance(new.dtype, pd.CategoricalDtype):
             lost = set(native[name].dropna()) - set(new.dropna())
@@ -49,18 +49,18 @@ def _in_pandas(native: Any, columns: Mapping[str, nw.Series[Any]]) -> Any:
     return native
 
 
-def _same_kind_in_pandas(new: Any, old: Any) -> bool:
-    """Whether the new contents can take the old type without losing anything."""
+def _fits_in_pandas(new: Any, old: Any) -> bool:
+    """Return whether the new values can be stored in the old type without loss."""
     import narwhals as nw
     import pandas as pd
 
     if isinstance(old, pd.CategoricalDtype):
         return bool(new.dropna().isin(old.categories).all())
     kinds = [nw.from_native(pd.Series([], dtype=dtype), series_only=True).dtype for dtype in (new.dtype, old)]
-    return kinds[0] == kinds[1] and kinds[0] != nw.Object and (not new.isna().any() or _holds_missing(old))
+    return kinds[0] == kinds[1] and kinds[0] != nw.Object and (not new.isna().any() or _allows_missing(old))
 
 
-def _holds_missing(dtype: Any) -> bool:
+def _allows_missing(dtype: Any) -> bool:
     import numpy as np
 
     return not (isinstance(dtype, np.dtype) and dtype.kind in "iub")
@@ -79,7 +79,7 @@ def _in_pyarrow(native: Any, columns: Mapping[str, nw.Series[Any]]) -> Any:
 
 
 def _in_type_of(old: Any, new: Any) -> Any:
-    """Return new contents in the type of the old ones, if they are text or known values of a dictionary."""
+    """Return the new values in the type of the old ones, if they are text or all in the old dictionary."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -106,7 +106,7 @@ def _in_type_of(old: Any, new: Any) -> Any:
 
 
 def _without_lost_values(old: Any, new: Any) -> Any:
-    """Return a dictionary column without the values that occurred in the old column and occur no more."""
+    """Return a dictionary column without the values that occurred in the old column and no longer occur."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -126,7 +126,7 @@ def _without_lost_values(old: Any, new: Any) -> Any:
 
 
 def _in_storage(frame: nw.DataFrame[Any], name: str, new: nw.Series[Any]) -> nw.Series[Any]:
-    """Return the new column in the type of the old one if it is text for categories that are all known."""
+    """Return the new column in the type of the old one if it is text and all values are known categories."""
     import narwhals as nw
 
     old = frame.get_column(name).dtype
@@ -135,3 +135,30 @@ def _in_storage(frame: nw.DataFrame[Any], name: str, new: nw.Series[Any]) -> nw.
     if new.dtype == nw.String and isinstance(old, nw.Enum) and new.drop_nulls().is_in(list(old.categories)).all():
         return new.cast(old)
     return new
+
+
+def with_missing(series: nw.Series[Any], cells: Any) -> nw.Series[Any]:
+    """Return a column with some cells made missing, in a type that allows missing values.
+
+    Examples
+    --------
+    >>> import narwhals as nw, numpy as np, polars as pl
+    >>> with_missing(nw.from_native(pl.Series("sex", ["f", "m"]), series_only=True), np.array([True, False])).to_list()
+    [None, 'm']
+    """
+    import narwhals as nw
+
+    native: Any = series.to_native()
+    if series.implementation.is_pandas():
+        native = native.convert_dtypes() if native.dtype.kind in "iub" else native
+        return nw.from_native(native.mask(cells), series_only=True)
+    if series.implementation.is_pyarrow():
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found = pc.if_else(pa.array(cells), pa.scalar(None, native.type), native)
+        return nw.from_native(found, series_only=True).alias(series.name)
+    import polars as pl
+
+    frame = native.to_frame().select(pl.when(pl.Series(~cells)).then(pl.first()))
+    return nw.from_native(frame.to_series(), series_only=True)

@@ -1,8 +1,8 @@
-"""SPSS, Stata and SAS files through pyreadstat, with labels, formats and declared missing values kept.
+"""SPSS, Stata and SAS files, read and written with pyreadstat; labels, formats and missing codes are preserved.
 
-Whole numbers of SPSS, which it stores as floating point with a format of no decimals, become whole numbers. Declared
-missing values are missing in the table and get their codes back when written (:mod:`shoal.tables.column_labels`). After
-writing, the file is opened once more and its records are counted, because not every full disk is reported.
+SPSS stores integers as floating point with a format of no decimals; they become integers here. Declared missing values
+are missing in the table, and their codes are written back (:mod:`shoal.tables.column_labels`). After writing, the file
+is opened again and its records are counted, because pyreadstat does not report every full disk.
 """
 
 from __future__ import annotations
@@ -16,28 +16,24 @@ import numpy as np
 
 from shoal.errors import DataError, FileProblem, MissingExtra, SchemaError
 from shoal.tables.column_labels import Labels
-from shoal.tables.converting import is_text, to_polars
 from shoal.tables.csv_writer import check_writable
-from shoal.tables.formats import format_of
+from shoal.tables.files import format_of
+from shoal.tables.table import Table, is_text, to_polars
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.tables.table import Table
-
 _READERS = {".sav": "read_sav", ".zsav": "read_sav", ".dta": "read_dta", ".xpt": "read_xport"}
 _LONGEST_NAME = {".sav": 64, ".zsav": 64, ".dta": 32, ".xpt": 32}
-_LARGEST_LONG = 2_147_483_620  # of Stata; SPSS and SAS have no whole numbers
-_WHOLE_FORMAT = re.compile(r"[FN]\d+(\.0)?")
+_LARGEST_LONG = 2_147_483_620  # the largest integer of Stata; SPSS and SAS have no integers
+_INTEGER_FORMAT = re.compile(r"[FN]\d+(\.0)?")
 _TIME_FORMAT = re.compile(r"DATE|TIME|MOYR|QYR|WKYR|MONTH|WKDAY|%t", re.IGNORECASE)
 
 
 def read_stats(path: Path, *, rows: int | None = None, encoding: str | None = None) -> Table:
-    """Read a SPSS, Stata or SAS file, or its first rows."""
+    """Read an SPSS, Stata or SAS file, or its first rows."""
     import narwhals as nw
     import polars as pl
-
-    from shoal.tables.table import Table
 
     extension = format_of(path).extension
     reader = getattr(_pyreadstat(), _READERS.get(extension, "read_sas7bdat"))
@@ -45,37 +41,38 @@ def read_stats(path: Path, *, rows: int | None = None, encoding: str | None = No
     if extension != ".xpt":
         options["user_missing"] = True
     try:
-        frame, facts = reader(str(path), **options)
-    except Exception as error:  # pyreadstat raises Exception itself for broken files
+        frame, metadata = reader(str(path), **options)
+    except Exception as error:  # pyreadstat raises Exception itself for corrupt files
         raise FileProblem(
-            f"{path} cannot be read as {format_of(path).title}: it is broken, cut off, encrypted or in another encoding"
+            f"{path} cannot be read as {format_of(path).title}: it is corrupt, truncated, encrypted or in "
+            "another encoding"
         ) from error
     if not frame.width:
         raise DataError(f"{path} has no columns")
     if not frame.height:
         raise DataError(f"{path} has columns but no records")
-    frame, codes = _declared_missing(frame, facts)
-    frame = frame.with_columns(pl.col(pl.String).replace("", None))  # these programs have no other missing text
+    frame, codes = _declared_missing(frame, metadata)
+    frame = frame.with_columns(pl.col(pl.String).replace("", None))  # these programs have no empty texts
     labels = Labels(
-        variable={name: label for name, label in facts.column_names_to_labels.items() if label},
-        values={name: dict(values) for name, values in facts.variable_value_labels.items() if values},
-        formats={name: kind for name, kind in facts.original_variable_types.items() if kind and kind != "NULL"},
-        measures={name: measure for name, measure in facts.variable_measure.items() if measure != "unknown"},
-        widths={name: width for name, width in facts.variable_display_width.items() if width > 0},
-        missing_ranges=dict(facts.missing_ranges),
+        variable={name: label for name, label in metadata.column_names_to_labels.items() if label},
+        values={name: dict(values) for name, values in metadata.variable_value_labels.items() if values},
+        formats={name: kind for name, kind in metadata.original_variable_types.items() if kind and kind != "NULL"},
+        measures={name: measure for name, measure in metadata.variable_measure.items() if measure != "unknown"},
+        widths={name: width for name, width in metadata.variable_display_width.items() if width > 0},
+        missing_ranges=dict(metadata.missing_ranges),
         missing_codes=codes,
-        file_label=facts.file_label or "",
-        notes=list(facts.notes or []),
-        table_name=facts.table_name,
+        file_label=metadata.file_label or "",
+        notes=list(metadata.notes or []),
+        table_name=metadata.table_name,
         family=extension,
     )
     if extension in {".sav", ".zsav"}:
-        frame = _whole_numbers(frame, labels)
+        frame = _as_integers(frame, labels)
     return Table(nw.from_native(frame, eager_only=True), source=path, labels=labels)
 
 
 def write_stats(table: Table, path: Path, target: Path) -> None:
-    """Write a SPSS, Stata or SAS transport file."""
+    """Write an SPSS, Stata or SAS transport file."""
     pyreadstat = _pyreadstat()
     extension = format_of(target).extension
     frame = to_polars(table)
@@ -108,7 +105,7 @@ def write_stats(table: Table, path: Path, target: Path) -> None:
         write = pyreadstat.write_sav
     try:
         write(frame, str(path), **options)
-    except Exception as error:  # as above; the text of the library may quote values
+    except Exception as error:  # as above; its text may contain values of records, so it is not shown
         raise _unwritable(target, error) from error
     _check_complete(path, frame, extension, target)
 
@@ -123,12 +120,12 @@ def _pyreadstat() -> Any:
     return pyreadstat
 
 
-def _declared_missing(frame: pl.DataFrame, facts: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
+def _declared_missing(frame: pl.DataFrame, metadata: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Return the frame with declared missing values as missing, and the codes they had, by column."""
     import polars as pl
 
     codes: dict[str, Any] = {}
-    for name, ranges in facts.missing_ranges.items():
+    for name, ranges in metadata.missing_ranges.items():
         column = frame[name]
         declared = pl.Series(np.zeros(frame.height, np.bool_))
         for found in ranges:
@@ -136,7 +133,7 @@ def _declared_missing(frame: pl.DataFrame, facts: Any) -> tuple[pl.DataFrame, di
         if declared.any():
             codes[name] = (np.flatnonzero(declared.to_numpy()), column.filter(declared).to_list())
             frame = frame.with_columns(column.zip_with(~declared, pl.Series([None], dtype=column.dtype)))
-    for name in facts.missing_user_values:  # Stata's .a to .z come as letters among numbers
+    for name in metadata.missing_user_values:  # Stata's .a to .z come as letters among numbers
         values = frame[name].to_list()
         letters = [row for row, value in enumerate(values) if isinstance(value, str)]
         codes[name] = (np.array(letters, np.int64), [values[row] for row in letters])
@@ -145,23 +142,23 @@ def _declared_missing(frame: pl.DataFrame, facts: Any) -> tuple[pl.DataFrame, di
     return frame, codes
 
 
-def _whole_numbers(frame: pl.DataFrame, labels: Labels) -> pl.DataFrame:
+def _as_integers(frame: pl.DataFrame, labels: Labels) -> pl.DataFrame:
     import polars as pl
 
-    whole = [
+    integers = [
         name
         for name, kind in labels.formats.items()
-        if _WHOLE_FORMAT.fullmatch(kind)
+        if _INTEGER_FORMAT.fullmatch(kind)
         and frame[name].dtype == pl.Float64
         and frame[name].is_finite().all()
         and (frame[name].abs() < 2**53).all()
         and (frame[name] == frame[name].round()).all()
     ]
-    return frame.with_columns(pl.col(whole).cast(pl.Int64)) if whole else frame
+    return frame.with_columns(pl.col(integers).cast(pl.Int64)) if integers else frame
 
 
 def _fitting(labels: Labels, frame: pl.DataFrame, extension: str) -> Labels:
-    """Return the labels without what no longer fits: numbers that became text, formats of another program."""
+    """Return the labels without those that no longer fit: of numbers that became text, formats of another program."""
     text = {name: is_text(dtype) for name, dtype in frame.schema.items()}
 
     def fits(name: str, keys: Any) -> bool:
@@ -174,7 +171,7 @@ def _fitting(labels: Labels, frame: pl.DataFrame, extension: str) -> Labels:
         name: {key: label for key, label in found.items() if name in lettered or isinstance(key, str) == text[name]}
         for name, found in labels.values.items()
     }
-    if extension == ".dta":  # Stata labels whole numbers only
+    if extension == ".dta":  # Stata labels integers only
         values = {
             name: {int(key) if isinstance(key, float) else key: label for key, label in found.items()}
             for name, found in values.items()
@@ -206,7 +203,7 @@ def _format_fits(kind: str, dtype: Any) -> bool:
 
 
 def _storable(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the frame with types these programs do not have as the nearest they have."""
+    """Return the frame with unsupported types converted to the nearest type that these programs have."""
     import polars as pl
 
     changed = []
@@ -218,7 +215,7 @@ def _storable(frame: pl.DataFrame) -> pl.DataFrame:
         elif dtype == pl.Boolean:
             changed.append(pl.col(name).cast(pl.Int8))
         elif dtype == pl.Int64 and (frame[name].abs() <= _LARGEST_LONG).all():
-            changed.append(pl.col(name).cast(pl.Int32))  # stored as whole numbers, not as floating point
+            changed.append(pl.col(name).cast(pl.Int32))  # stored as integers, not as floating point
         elif isinstance(dtype, pl.Datetime) and dtype.time_zone:
             changed.append(pl.col(name).dt.convert_time_zone("UTC").dt.replace_time_zone(None))
         elif isinstance(dtype, pl.Duration):
@@ -227,7 +224,7 @@ def _storable(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_codes(frame: pl.DataFrame, labels: Labels) -> pl.DataFrame:
-    """Return the frame with the codes of declared missing values put back where a value is still missing."""
+    """Return the frame with the codes of declared missing values where the value is still missing."""
     import polars as pl
 
     for name, (rows, codes) in labels.missing_codes.items():
@@ -242,7 +239,7 @@ def _with_codes(frame: pl.DataFrame, labels: Labels) -> pl.DataFrame:
 
 
 def _check_names(names: list[str], extension: str, target: Path) -> None:
-    """Refuse names that the program would not take."""
+    """Raise :class:`SchemaError` for names that the program does not allow."""
     title, longest = format_of(target).title, _LONGEST_NAME[extension]
     first = r"[^\W\d_]" if extension in {".sav", ".zsav"} else r"[^\W\d]"
     rest = r"[\w.$#@]*" if extension in {".sav", ".zsav"} else r"\w*"
@@ -265,11 +262,11 @@ def _unwritable(target: Path, error: Exception) -> FileProblem:
 
 
 def _check_complete(path: Path, frame: pl.DataFrame, extension: str, target: Path) -> None:
-    """Count the records on the disk, because a full disk may go unnoticed."""
+    """Raise if the file on the disk does not have all records, because a full disk may not be reported."""
     try:
         reader = getattr(_pyreadstat(), _READERS[extension])
         height = reader(str(path), usecols=frame.columns[:1], output_format="polars")[0].height
-    except Exception:  # noqa: BLE001 - whatever is wrong with it, the file is not complete
+    except Exception:  # noqa: BLE001 - the file is incomplete, whatever the reason
         height = -1
     if height != frame.height:
         raise FileProblem(f"{target}: the disk is full or the file too large for it; nothing was written")

@@ -1,7 +1,9 @@
-"""A table as the rest of Shoal sees it: columns by name, whatever library or file it came from.
+"""The table type of Shoal: columns by name, from a DataFrame of any supported library or from a file.
 
-``Table`` never changes; replacing columns gives a new one that shares the others. Rows keep their order, and a pandas
-index stays as it was: records are counted by position, never looked up by index.
+``Table`` is immutable; replacing columns returns a new table that shares the other columns. Rows keep their order, and
+a pandas index stays as it was: records are addressed by position, never by index. ``to_polars`` and ``to_arrow``
+convert a table for the file formats. They drop a pandas index, because files contain the columns of the schema only and
+an index may identify individuals.
 """
 
 from __future__ import annotations
@@ -19,6 +21,10 @@ from shoal.tables.dialect import Dialect
 if TYPE_CHECKING:
     import narwhals as nw
 
+    Series = nw.Series[Any]
+    """A column of any library."""
+    import polars as pl
+
 _ACCEPTED = "pass a pandas or polars DataFrame or a pyarrow Table"
 
 
@@ -31,11 +37,11 @@ class Table:
     frame
         The columns.
     dialect
-        How the text file was written that this came from, if it did.
+        Delimiter, encoding and formats of the text file that the table was read from, if it was.
     source
-        The file this came from, if it did.
+        The file that the table was read from, if it was.
     labels
-        Labels and formats of a SPSS, Stata or SAS file.
+        Labels and formats of an SPSS, Stata or SAS file.
 
     Examples
     --------
@@ -54,7 +60,7 @@ class Table:
     source: Path | None = None
     labels: Labels | None = None
 
-    def __repr__(self) -> str:  # without values of records, because it ends up in logs
+    def __repr__(self) -> str:  # without values of records, because it appears in logs
         return f"Table({self.n_rows} records, {len(self.names)} columns: {', '.join(self.names)})"
 
     @classmethod
@@ -90,7 +96,7 @@ class Table:
 
     @property
     def native(self) -> Any:
-        """The table in the library it came in."""
+        """The table in the DataFrame library of the input."""
         return self.frame.to_native()
 
     @property
@@ -111,16 +117,44 @@ class Table:
         self._check_names([name])
         return self.frame.get_column(name)
 
-    def with_columns(self, columns: Mapping[str, nw.Series[Any]]) -> Table:
-        """Return the table with some columns replaced where they stand.
+    def typed(self, name: str) -> nw.Series[Any]:
+        """Return a column with the type that its values suggest.
 
-        A new column that says the same in another storage (int64 for pandas' Int64, text for the categories of an
-        ordered column) gets the storage of the old one.
+        Columns of a text file that stay unchanged are kept as they are written, as text. This parses such a column, so
+        that a file and a DataFrame with the same values are analysed alike; any other column is returned as it is.
+        """
+        import narwhals as nw
+
+        column = self.column(name)
+        if self.dialect is None or column.dtype != nw.String:
+            return column
+        from shoal.tables.text_columns import typed_series
+
+        parsed = typed_series(
+            column.to_native(), decimal=self.dialect.decimal, na_values=self.dialect.declared_na_values
+        )
+        return nw.from_native(parsed, series_only=True)
+
+    def with_types(self, names: Iterable[str]) -> Table:
+        """Return a table of some columns, each with the type that its values suggest; see :meth:`typed`."""
+        import narwhals as nw
+
+        names = list(names)
+        if self.dialect is None:
+            return self
+        frame = nw.from_native(self.native.with_columns([self.typed(name).to_native() for name in names]))
+        return replace(self, frame=frame)
+
+    def with_columns(self, columns: Mapping[str, nw.Series[Any]]) -> Table:
+        """Return the table with some columns replaced; the order of the columns does not change.
+
+        A new column whose values fit the type of the old one (int64 for pandas' Int64, text for the categories of an
+        ordered column) is stored in the type of the old one.
 
         Parameters
         ----------
         columns
-            New contents by name of the column, one value per record in the order of the table.
+            New columns by name, one value per record in the order of the table.
 
         Examples
         --------
@@ -132,14 +166,19 @@ class Table:
         x   42   f
         x   42   m
         """
-        from shoal.tables.replacing import replaced
-
         self._check_names(columns)
         for name, column in columns.items():
             if len(column) != self.n_rows:
                 raise DataError(f'column "{name}" has {len(column)} new values for {self.n_rows} records')
-        labels = self.labels.forget_codes(columns) if self.labels else None
-        return replace(self, frame=replaced(self.frame, columns), labels=labels)
+        labels = self.labels.without_missing_codes(columns) if self.labels else None
+        same_types = all(self.frame.schema[name] == column.dtype for name, column in columns.items())
+        if self.frame.implementation.is_polars() and same_types:
+            frame = self.frame.with_columns(*(column.alias(name) for name, column in columns.items()))
+        else:
+            from shoal.tables.replacing import replaced
+
+            frame = replaced(self.frame, columns)
+        return replace(self, frame=frame, labels=labels)
 
     def without(self, names: Iterable[str]) -> Table:
         """Return the table without some columns."""
@@ -152,18 +191,31 @@ class Table:
         return replace(self, frame=self.frame.select(kept), labels=labels)
 
     def fingerprint(self) -> str:
-        """Return a SHA-256 of names, types, values and holes; the same for the same content, however it is stored."""
+        """Return the SHA-256 of the content as 64 hexadecimal digits.
+
+        The content is the names and types of the columns, the values, the missing values, and the order of rows and
+        columns. Chunks, dictionary codes, the source file and its dialect do not change the fingerprint; a pandas
+        index is not part of it. The type counts: 1 and 1.0 differ. Use it to check that two tables are identical,
+        for example a released file and the table that a manifest names. See :mod:`shoal.tables.fingerprint`.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> one, same, other = (Table.from_native(pl.DataFrame({"age": ages})) for ages in ([1, 2], [1, 2], [2, 1]))
+        >>> one.fingerprint() == same.fingerprint(), one.fingerprint() == other.fingerprint()
+        (True, False)
+        """
         from shoal.tables.fingerprint import fingerprint
 
         return fingerprint(self.frame)
 
     def variable_label(self, name: str) -> str | None:
-        """Return what a SPSS, Stata or SAS file calls a column in words."""
+        """Return the variable label of a column of an SPSS, Stata or SAS file, if it has one."""
         self._check_names([name])
         return self.labels.variable.get(name) if self.labels else None
 
     def value_labels(self, name: str) -> dict[Any, str] | None:
-        """Return what the codes of a column mean, if its file says so."""
+        """Return the value labels of a column (code -> text), if its file declares them."""
         self._check_names([name])
         found = self.labels.values.get(name) if self.labels else None
         return dict(found) if found else None
@@ -174,11 +226,63 @@ class Table:
                 raise UnknownColumn(name, self.names)
 
 
+def to_polars(table: Table) -> pl.DataFrame:
+    """Return the table as a polars DataFrame, without copying where possible; a pandas index is dropped.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> to_polars(Table.from_native(pd.DataFrame({"a": [1, 2]}, index=["Ann", "Bob"]))).columns
+    ['a']
+    """
+    import polars as pl
+
+    if table.frame.implementation.is_polars():
+        native: pl.DataFrame = table.native
+        return native
+    return pl.DataFrame(pl.from_arrow(to_arrow(table)))
+
+
+def is_text(dtype: Any) -> bool:
+    """Return whether a polars type is text, also if it is stored as categories.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> is_text(pl.Series(["a"], dtype=pl.Categorical).dtype)
+    True
+    """
+    import polars as pl
+
+    return isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
+
+
+def to_arrow(table: Table) -> Any:
+    """Return the table as a pyarrow Table with the metadata of its schema, if any; a pandas index is dropped."""
+    import pyarrow as pa
+
+    native = table.native
+    if table.frame.implementation.is_pyarrow():
+        return native
+    if not table.frame.implementation.is_pandas():
+        return table.frame.to_arrow()
+    columns = {}
+    for name in table.names:
+        try:
+            columns[name] = pa.Array.from_pandas(native[name])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise DataError(
+                f'column "{name}" mixes values of several types, which no file format can store; convert it with '
+                f'df["{name}"].astype(str)'
+            ) from error
+    return pa.table(columns)
+
+
 def _check_pandas_names(names: list[Any]) -> None:
     for position, name in enumerate(names, start=1):
         if not isinstance(name, str):
             raise SchemaError(
-                f"column {position} of the DataFrame is named {name!r}, which is no text; "
+                f"column {position} of the DataFrame is named {name!r}, which is not text; "
                 f"rename the columns with df.columns = df.columns.map(str)"
             )
     _check_unique(names)

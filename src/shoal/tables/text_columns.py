@@ -1,9 +1,9 @@
-"""Columns of a text table that find their type while they are read, block by block.
+"""Types of the columns of a text table, inferred from all values while the file is read block by block.
 
-A column starts as whatever its first values allow (whole number, number, date, date with time, else text) and gives up
-a type as soon as a value contradicts it: whole numbers become numbers, everything else becomes text. The decision
-rests on the whole column, not on its first rows. Codes with leading zeros and whole numbers too long to be held exactly
-stay text. Numbers are stored in one growing array per column: no second copy at the end.
+A column starts with the narrowest type that its first values allow (integer, number, date, date with time, otherwise
+text). When a value contradicts the type, integers become numbers and every other type becomes text, so the type depends
+on the whole column and not on its first rows. Codes with leading zeros and integers that are too long to be stored
+exactly stay text. Numbers are stored in one growing array per column, without a second copy at the end.
 """
 
 from __future__ import annotations
@@ -15,18 +15,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.tables.arrays import as_numpy
+Kind = Literal["empty", "integer", "number", "date", "datetime", "text"]
 
-Kind = Literal["empty", "whole", "number", "date", "moment", "text"]
-
-_EXACT = 2**53  # the largest whole number up to which a float64 holds them all
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d(:\d\d)?(\.\d{3}|\.\d{6})?(Z?)")
+_LARGEST_EXACT = 2**53  # a float64 represents all integers up to this one
+_DATETIME = re.compile(r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d(:\d\d)?(\.\d{3}|\.\d{6})?(Z?)")
 _NEXT: dict[Kind, tuple[Kind, ...]] = {
-    "empty": ("whole", "number", "date", "moment"),
-    "whole": ("whole", "number"),
+    "empty": ("integer", "number", "date", "datetime"),
+    "integer": ("integer", "number"),
     "number": ("number",),
     "date": ("date",),
-    "moment": ("moment",),
+    "datetime": ("datetime",),
 }
 
 
@@ -36,33 +34,33 @@ class TextColumn:
     Parameters
     ----------
     name
-        Its name in the header.
+        Name in the header.
     verbatim
-        Keep every field as it stands, as text.
+        Read every field as text without conversion.
     decimal
-        The decimal sign.
-    marks
-        Texts that stand for a missing value.
+        Decimal separator.
+    na_values
+        Texts that mean a missing value.
     """
 
-    def __init__(self, name: str, *, verbatim: bool, decimal: str, marks: tuple[str, ...]) -> None:
+    def __init__(self, name: str, *, verbatim: bool, decimal: str, na_values: tuple[str, ...]) -> None:
         self.name = name
         self.kind: Kind = "text" if verbatim else "empty"
-        self.lost = False  # text was thrown away before it turned out to be needed
-        self.mark: str | None = None
-        self.moment: str | None = None
-        self._verbatim, self._decimal, self._marks = verbatim, decimal, marks
+        self.lost = False  # texts were discarded before the column turned out to be text
+        self.na_value: str | None = None
+        self.datetime_format: str | None = None
+        self._verbatim, self._decimal, self._na_values = verbatim, decimal, na_values
         self._rows = 0
         self._values: NDArray[Any] = np.empty(0, np.int64)
-        self._holes: NDArray[np.bool_] | None = None
+        self._missing: NDArray[np.bool_] | None = None
         self._texts: list[Any] = []
 
     def add(self, texts: Any, expected_rows: int) -> None:
-        """Take in a block of fields; ``expected_rows`` is a guess of how many the column will have."""
+        """Append a block of fields; ``expected_rows`` is an estimate of the length of the column."""
         if self.lost:
             return
         if not self._verbatim:
-            texts = self._without_marks(texts)
+            texts = self._without_na_values(texts)
         if self.kind != "text" and texts.null_count < len(texts):
             for kind in _NEXT[self.kind]:
                 parsed = self._parsers()[kind](texts)
@@ -77,7 +75,7 @@ class TextColumn:
         self._rows += len(texts) if self.kind in {"text", "empty"} else 0
 
     def finish(self) -> Any:
-        """Return the column as a polars Series and give its memory away."""
+        """Return the column as a polars Series, which takes over its memory."""
         import polars as pl
         import pyarrow as pa
 
@@ -85,46 +83,46 @@ class TextColumn:
             texts = pa.chunked_array(self._texts or [pa.nulls(self._rows, pa.string())], type=pa.string())
             self._texts = []
             return pl.Series(self.name, pl.from_arrow(texts), dtype=pl.String)
-        kind = {"whole": pa.int64(), "number": pa.float64(), "date": pa.date32(), "moment": pa.timestamp("us")}
-        holes = self._holes
-        bitmap = None if holes is None else pa.py_buffer(np.packbits(~holes[: self._rows], bitorder="little"))
+        kind = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32(), "datetime": pa.timestamp("us")}
+        missing = self._missing
+        bitmap = None if missing is None else pa.py_buffer(np.packbits(~missing[: self._rows], bitorder="little"))
         buffers = [bitmap, pa.py_buffer(self._values)]
         series = pl.Series(self.name, pl.from_arrow(pa.Array.from_buffers(kind[self.kind], self._rows, buffers)))
-        self._values, self._holes = np.empty(0), None
-        if self.moment is not None and self.moment.endswith("Z"):
+        self._values, self._missing = np.empty(0), None
+        if self.datetime_format is not None and self.datetime_format.endswith("Z"):
             series = series.dt.replace_time_zone("UTC")
         return series
 
     def _parsers(self) -> dict[Kind, Callable[[Any], Any]]:
-        return {"whole": _whole, "number": self._number, "date": _date, "moment": self._moment}
+        return {"integer": _integer, "number": self._number, "date": _date, "datetime": self._datetime}
 
-    def _without_marks(self, texts: Any) -> Any:
-        """Return the block with empty fields, also quoted ones, and marks as missing."""
+    def _without_na_values(self, texts: Any) -> Any:
+        """Return the block with empty fields, also quoted ones, and ``na_values`` as missing values."""
         import polars as pl
 
-        if not self._marks and int((np.diff(_offsets(texts)) == 0).sum()) == texts.null_count:
+        if not self._na_values and int((np.diff(_offsets(texts)) == 0).sum()) == texts.null_count:
             return texts
         series = pl.Series(pl.from_arrow(texts))
         missing = series.str.len_bytes() == 0
-        if self._marks:
-            marked = series.str.strip_chars().is_in(self._marks)
-            if self.mark is None and marked.any():
-                self.mark = series.filter(marked)[0]
+        if self._na_values:
+            marked = series.str.strip_chars().is_in(self._na_values)
+            if self.na_value is None and marked.any():
+                self.na_value = series.filter(marked)[0]
             missing |= marked
         return _as_arrow(series.zip_with(~missing, pl.Series([None], dtype=pl.String))) if missing.any() else texts
 
     def _become(self, kind: Kind) -> bool:
-        """Change the type; False if what was read before does not allow it."""
+        """Change the type; False if the values read before do not allow it."""
         if self.kind == kind:
             return True
         if self.kind == "empty":
             self._values = np.zeros(
                 self._rows, np.int32 if kind == "date" else np.int64 if kind != "number" else np.float64
             )
-            self._holes = np.ones(self._rows, np.bool_) if self._rows else None
-        else:  # whole -> number
+            self._missing = np.ones(self._rows, np.bool_) if self._rows else None
+        else:  # integer -> number
             past = self._values[: self._rows]
-            if past.size and max(int(past.max()), -int(past.min())) > _EXACT:
+            if past.size and max(int(past.max()), -int(past.min())) > _LARGEST_EXACT:
                 return False
             self._values = past.astype(np.float64)
         self.kind = kind
@@ -136,16 +134,16 @@ class TextColumn:
         self.lost = self.kind != "empty"
         if not self.lost and self._rows:
             self._texts = [pa.nulls(self._rows, pa.string())]
-        self.kind, self._values, self._holes = "text", np.empty(0), None
+        self.kind, self._values, self._missing = "text", np.empty(0), None
 
     def _append(self, block: Any, expected_rows: int) -> None:
         start, stop = self._rows, self._rows + len(block)
         if stop > self._values.size:
             self._values = _longer(self._values, max(expected_rows, stop + stop // 2), start)
-        if block.null_count or self._holes is not None:
-            if self._holes is None or stop > self._holes.size:
-                self._holes = _longer(self._holes, max(self._values.size, stop), start)
-            self._holes[start:stop] = as_numpy(block.is_null())
+        if block.null_count or self._missing is not None:
+            if self._missing is None or stop > self._missing.size:
+                self._missing = _longer(self._missing, max(self._values.size, stop), start)
+            self._missing[start:stop] = as_numpy(block.is_null())
         if block.null_count == len(block):
             self._values[start:stop] = 0
         else:
@@ -168,41 +166,55 @@ class TextColumn:
         if _leading_zero(texts):
             return None
         values = as_numpy(numbers)
-        huge = np.abs(values) >= _EXACT
+        huge = np.abs(values) >= _LARGEST_EXACT
         if (
             huge.any()
             and pc.any(pc.match_substring_regex(texts.filter(pl.Series(huge).to_arrow()), r"^[+-]?[0-9]+$")).as_py()
         ):
             return None
         if np.isnan(values).any():
-            self.mark = self.mark or texts.filter(pc.is_nan(numbers))[0].as_py()
+            self.na_value = self.na_value or texts.filter(pc.is_nan(numbers))[0].as_py()
             numbers = pl.Series(pl.from_arrow(numbers)).fill_nan(None).to_arrow()
         return numbers
 
-    def _moment(self, texts: Any) -> Any:
+    def _datetime(self, texts: Any) -> Any:
         import polars as pl
 
-        if self.moment is None:
-            self.moment = moment_format(texts.drop_null()[0].as_py())
-        if self.moment is None:
+        if self.datetime_format is None:
+            self.datetime_format = datetime_format(texts.drop_null()[0].as_py())
+        if self.datetime_format is None:
             return None
         series = pl.Series(pl.from_arrow(texts))
-        moments = series.str.to_datetime(self.moment, time_unit="us", strict=False)
-        if not moments.dt.to_string(self.moment).equals(series, check_names=False):
-            self.moment = self.moment if self.kind == "moment" else None
+        datetimes = series.str.to_datetime(self.datetime_format, time_unit="us", strict=False)
+        if not datetimes.dt.to_string(self.datetime_format).equals(series, check_names=False):
+            self.datetime_format = self.datetime_format if self.kind == "datetime" else None
             return None
-        return moments.to_arrow().cast("int64")
+        return datetimes.to_arrow().cast("int64")
 
 
-def moment_format(text: str) -> str | None:
-    """Return the format of an ISO date with time.
+def typed_series(series: Any, *, decimal: str, na_values: tuple[str, ...]) -> Any:
+    """Return a polars Series of texts in the type that all of its values allow: numbers, dates, or text.
 
     Examples
     --------
-    >>> moment_format("2024-02-29 12:30:00")
+    >>> import polars as pl
+    >>> typed_series(pl.Series(["1,5", "NA", "2"]), decimal=",", na_values=("NA",)).to_list()
+    [1.5, None, 2.0]
+    """
+    column = TextColumn(series.name, verbatim=False, decimal=decimal, na_values=na_values)
+    column.add(_as_arrow(series), len(series))
+    return series if column.lost else column.finish()
+
+
+def datetime_format(text: str) -> str | None:
+    """Return the format of an ISO date with time, or None for other texts.
+
+    Examples
+    --------
+    >>> datetime_format("2024-02-29 12:30:00")
     '%Y-%m-%d %H:%M:%S'
     """
-    match = _MOMENT.fullmatch(text)
+    match = _DATETIME.fullmatch(text)
     if match is None:
         return None
     seconds, fraction = match[2], match[3]
@@ -213,7 +225,7 @@ def moment_format(text: str) -> str | None:
 
 
 def _cast(texts: Any, kind: Any) -> tuple[Any, Any] | None:
-    """Return the texts, without blanks around them if need be, and their values."""
+    """Return the texts, without surrounding blanks if necessary, and their values."""
     import polars as pl
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -230,7 +242,7 @@ def _cast(texts: Any, kind: Any) -> tuple[Any, Any] | None:
         return None
 
 
-def _whole(texts: Any) -> Any:
+def _integer(texts: Any) -> Any:
     import pyarrow as pa
 
     found = _cast(texts, pa.int64())
@@ -263,19 +275,38 @@ def _leading_zero(texts: Any) -> bool:
 
 
 def _as_arrow(series: Any) -> Any:
-    """Return texts of polars as those of pyarrow; pyarrow's own constructors would import pandas."""
+    """Return a polars column of texts as a pyarrow array; pyarrow's own constructors would import pandas."""
     return series.to_arrow().cast("string")
 
 
 def _offsets(texts: Any) -> NDArray[np.int32]:
-    """Return where each text starts in the buffer of all, and where the last one ends."""
+    """Return the start of each text in the common buffer, and the end of the last one."""
     return np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
 
 
 def _longer(array: NDArray[Any] | None, size: int, used: int) -> NDArray[Any]:
-    """Return a longer array with the same beginning; holes that were never written are no holes."""
+    """Return a longer array with the same beginning; new elements of a mask are False (not missing)."""
     if array is None:
         return np.zeros(size, np.bool_)
     longer = np.zeros(size, np.bool_) if array.dtype == np.bool_ else np.empty(size, array.dtype)
     longer[:used] = array[:used]
     return longer
+
+
+def as_numpy(values: Any) -> NDArray[Any]:
+    """Return a pyarrow array of numbers or truth values as a NumPy array, with missing values set to zero.
+
+    polars converts it, because pyarrow's own conversion would import pandas where it is installed.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> as_numpy(pa.array([1, None, 3])).tolist()
+    [1, 0, 3]
+    """
+    import polars as pl
+
+    column = pl.Series(pl.from_arrow(values))
+    if column.null_count():
+        column = column.fill_null(False if column.dtype == pl.Boolean else 0)
+    return column.to_numpy()

@@ -1,4 +1,4 @@
-"""Facts of the papers about single methods: costs that never rise, sizes, special cases."""
+"""Properties that the papers state: costs that never rise, sizes, special cases."""
 
 from itertools import pairwise
 
@@ -10,14 +10,17 @@ from hypothesis import strategies as st
 from shoal.core.grouping import Grouping, canonical_labels
 from shoal.errors import GroupTooSmall, ParameterError
 from shoal.methods.auto import auto, choose
+from shoal.methods.contract import labels_of
 from shoal.methods.distance.lloyd import k_means
 from shoal.methods.distance.mdav_plus import mdav_plus
-from shoal.methods.distance.mdav_star import mdav_star, mdav_star_gamma
+from shoal.methods.distance.mdav_star import mdav_star
 from shoal.methods.distance.ona import ona, random_start
 from shoal.methods.distance.ona_star import ona_star
 from shoal.methods.distance.v_mdav import v_mdav
 from shoal.methods.kernels.centroids import total_cost
-from shoal.methods.refinement.ona_star_moves import refine, split_large
+from shoal.methods.refinement.ona_star_moves import refine
+from shoal.methods.refinement.split import split_large
+from shoal.methods.running import run
 
 from naive import distance as naive
 from naive import distance_moves
@@ -26,10 +29,10 @@ from strategies import points_and_k
 
 @given(points_and_k(max_n=50), st.integers(0, 2**32))
 @settings(max_examples=30)
-def test_refining_is_never_worse_and_keeps_the_sizes(case, seed):
+def test_refining_is_never_worse_and_gives_k_to_2k_minus_1_records(case, seed):
     points, k = case
     labels = random_start(len(points), k, np.random.default_rng(seed))
-    refined = refine(points, labels, k)
+    refined = refine(points, labels, k).labels
     Grouping(refined, k, max_size=2 * k - 1)
     before = total_cost(points, labels)
     assert total_cost(points, refined) <= before + 1e-9 * (before + 1e-300)
@@ -48,10 +51,10 @@ def test_no_single_step_of_the_refinement_raises_the_cost(case, seed):
 @pytest.mark.parametrize("k", [2, 3, 7])
 def test_refining_the_result_of_ona_star_changes_nothing(k, rng):
     points = rng.normal(size=(300, 4))
-    facts = {}
-    labels = ona_star(points, k)
-    np.testing.assert_array_equal(labels, refine(points, labels, k, facts=facts))
-    assert facts["rounds"] == 0
+    labels = ona_star(points, k).labels
+    outcome = refine(points, labels, k)
+    np.testing.assert_array_equal(labels, outcome.labels)
+    assert outcome.diagnostics["rounds"] == 0
 
 
 def test_a_grouping_below_k_cannot_be_refined(rng):
@@ -59,11 +62,13 @@ def test_a_grouping_below_k_cannot_be_refined(rng):
         refine(rng.normal(size=(4, 2)), np.array([0, 0, 0, 1]), 2)
     with pytest.raises(ParameterError, match="max_rounds=-1"):
         refine(rng.normal(size=(4, 2)), np.array([0, 0, 0, 0]), 2, max_rounds=-1)
+    with pytest.raises(ParameterError, match='split_position="start"'):
+        refine(rng.normal(size=(4, 2)), np.array([0, 0, 0, 0]), 2, split_position="start")
 
 
 def test_one_group_of_all_records_is_split_and_refined(rng):
     points = rng.normal(size=(200, 3))
-    labels = refine(points, np.zeros(200, np.int64), 4)
+    labels = refine(points, np.zeros(200, np.int64), 4).labels
     assert total_cost(points, labels) <= total_cost(points, mdav_plus(points, 4))
 
 
@@ -71,7 +76,7 @@ def test_one_group_of_all_records_is_split_and_refined(rng):
 @settings(max_examples=25)
 def test_v_mdav_without_gain_is_mdav_plus(case):
     points, k = case
-    np.testing.assert_array_equal(v_mdav(points, k, gamma=0.0), mdav_plus(points, k))
+    np.testing.assert_array_equal(v_mdav(points, k, gamma=0.0).labels, mdav_plus(points, k))
 
 
 @given(points_and_k(max_n=20, max_k=6))
@@ -82,34 +87,34 @@ def test_mdav_star_makes_two_groups_of_2k_to_3k_minus_1_records(case):
     assert len(Grouping(mdav_star(points, k), k, max_size=2 * k - 1)) == 2
 
 
-@pytest.mark.parametrize("function", [v_mdav, mdav_star_gamma])
-def test_the_search_keeps_the_cheapest_gain_factor(function, rng):
+@pytest.mark.parametrize("name", ["v-mdav", "mdav-star-gamma"])
+def test_the_search_keeps_the_cheapest_gain_factor(name, rng):
     points = rng.normal(size=(60, 2))
-    facts = {}
-    labels = function(points, 3, facts=facts)
-    costs = [total_cost(points, function(points, 3, gamma=i / 10)) for i in range(21)]
-    assert total_cost(points, labels) == min(costs)
-    assert facts["gamma"] == np.argmin(costs) / 10
+    outcome = run(name, points, 3)
+    costs = [total_cost(points, run(name, points, 3, gamma=i / 10).labels) for i in range(21)]
+    assert total_cost(points, outcome.labels) == pytest.approx(min(costs), rel=1e-12)
+    assert outcome.diagnostics["gamma"] == np.argmin(costs) / 10
+    assert list(outcome.diagnostics["cost_of_each_gamma"]) == [f"{i / 10}" for i in range(21)]
     with pytest.raises(ParameterError, match="gamma=-1"):
-        function(points, 3, gamma=-1.0)
+        run(name, points, 3, gamma=-1.0)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_records_that_are_all_equal_do_not_fool_the_costs(offset, rng):
-    """Blocks of identical records, as in Adult: every group is constant where the counts allow it."""
+def test_groups_of_equal_records_cost_exactly_nothing(offset, rng):
+    """Identical records, as in Adult: every group is constant where the counts allow it."""
     points = np.repeat(rng.normal(size=(40, 3)), 6, axis=0) + offset
     for function in (mdav_star, ona_star, mdav_plus):
-        assert total_cost(points, function(points, 3)) == 0.0
+        assert total_cost(points, labels_of(function(points, 3))) == 0.0
 
 
 def test_more_runs_of_ona_are_never_worse(rng):
     points = rng.normal(size=(90, 2))
-    few, many = ona(points, 3, runs=2, seed=4), ona(points, 3, runs=5, seed=4)
+    few, many = (ona(points, 3, runs=runs, seed=4).labels for runs in (2, 5))
     assert total_cost(points, many) <= total_cost(points, few)
 
 
 @pytest.mark.parametrize("start", ["k-means++", "forgy", "partition"])
-def test_k_means_finds_separate_clumps(start, rng):
+def test_k_means_finds_separate_clusters(start, rng):
     points = np.repeat(np.eye(4) * 50, 20, axis=0) + rng.normal(size=(80, 4))
     costs = []
     for seed in range(8):
@@ -119,9 +124,16 @@ def test_k_means_finds_separate_clumps(start, rng):
     assert min(costs) < 500
 
 
-def test_a_start_that_is_not_known_is_refused(rng):
-    with pytest.raises(ParameterError, match="k-means"):
-        k_means(rng.normal(size=(9, 2)), 3, rng, start="best")
+def test_options_that_are_not_possible_raise_parameter_error(rng):
+    points = rng.normal(size=(9, 2))
+    with pytest.raises(ParameterError, match=r"start=\"best\" is not possible; choose one of k-means\+\+"):
+        run("lloyd", points, 3, start="best")
+    for name, options in {"lmas": {"runs": 0}, "ona": {"runs": 0}, "pcl": {"steps": 0}}.items():
+        with pytest.raises(ParameterError, match="=0 is not possible; choose an integer at least 1"):
+            run(name, points, 3, **options)
+
+
+def test_k_means_needs_a_possible_number_of_clusters(rng):
     with pytest.raises(ParameterError, match="clusters=10"):
         k_means(rng.normal(size=(9, 2)), 10, rng)
 
@@ -145,11 +157,10 @@ def test_costs_of_joining_and_leaving_equal_the_recomputed_ones(m, d, seed):
     assert naive.cost_of_joining(points, group, joining) == pytest.approx(many, rel=1e-9, abs=1e-12)
 
 
-def test_auto_takes_the_method_that_loses_least_and_says_why(rng):
-    facts = {}
+def test_auto_selects_the_method_that_loses_least_and_states_the_reason(rng):
     points = rng.normal(size=(100, 3))
-    labels = auto(points, 4, facts=facts)
-    assert facts["chosen"] == "ona-star"
-    assert "100 records" in facts["why"]
-    np.testing.assert_array_equal(labels, ona_star(points, 4))
+    outcome = auto(points, 4)
+    assert outcome.method == "ona-star"
+    assert "100 records" in outcome.reason
+    np.testing.assert_array_equal(outcome.labels, canonical_labels(ona_star(points, 4).labels))
     assert choose(5_000_000, 10, 5).method == "mona-plus"

@@ -5,16 +5,19 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from shoal.core.deadline import Deadline
+from shoal.core.grouping import ordered_labels
+from shoal.methods.kernels.centroids import group_costs
 from shoal.methods.optimal import block_bound as blocks
 from shoal.methods.optimal.block_bound import block_bound
-from shoal.methods.optimal.neighbour_bound import instant_bound, instant_worth
+from shoal.methods.optimal.neighbour_bound import instant_bound, neighbour_dual_values
 from shoal.methods.optimal.set_partition import set_partition
-from shoal.methods.optimal.sse_annealing import cells_of_groups, group_costs
+from shoal.methods.optimal.sse_annealing import cells_of_groups
 from shoal.methods.optimal.sse_pricing import column_costs
 from shoal.methods.programs.grouping_cuts import violated
-from shoal.methods.programs.restricted_master import Clock, Master
-from shoal.methods.refinement.ona_star_moves import in_order, split_large
-from shoal.methods.registry import get_method
+from shoal.methods.programs.restricted_master import Master
+from shoal.methods.refinement.split import split_large
+from shoal.methods.running import run
 
 from naive.optimal import small_instance, small_optimum
 
@@ -71,53 +74,54 @@ def test_each_kind_of_cut_is_found():
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_no_group_costs_less_than_the_instant_worth_of_its_records(seed):
+def test_no_group_costs_less_than_the_dual_values_of_its_records(seed):
     points, k = small_instance(seed)
-    worth = instant_worth(points, k)
+    dual_values = neighbour_dual_values(points, k)
     columns = all_columns(len(points), k)
     scale = 1 + np.abs(points - points.mean(axis=0)).max() ** 2
-    assert (column_costs(points, columns) - np.append(worth, 0.0)[columns].sum(axis=1) >= -1e-9 * scale).all()
-    assert worth.sum() <= float(small_optimum(seed)) * (1 + 1e-9) + 1e-9 * scale
-    assert worth.sum() == pytest.approx(instant_bound(points, k), abs=1e-6 * scale) or instant_bound(points, k) == 0.0
+    assert (column_costs(points, columns) - np.append(dual_values, 0.0)[columns].sum(axis=1) >= -1e-9 * scale).all()
+    assert dual_values.sum() <= float(small_optimum(seed)) * (1 + 1e-9) + 1e-9 * scale
+    assert (
+        dual_values.sum() == pytest.approx(instant_bound(points, k), abs=1e-6 * scale)
+        or instant_bound(points, k) == 0.0
+    )
 
 
 @pytest.mark.parametrize("seed", range(80))
 def test_the_bound_of_blocks_is_below_the_optimum(seed, monkeypatch):
-    monkeypatch.setattr(blocks, "CELL", 4)
-    monkeypatch.setattr(blocks, "AROUND", 1 + seed % 2)
+    monkeypatch.setattr(blocks, "CELL_RECORDS", 4)
+    monkeypatch.setattr(blocks, "NEIGHBOURS", 1 + seed % 2)
     points, k = small_instance(seed)
     points = points - points.mean(axis=0)
-    labels = split_large(points, in_order(get_method("mdav").run(points, k)), k)
+    labels = split_large(points, ordered_labels(run("mdav", points, k).labels), k)
     bound = block_bound(points, labels, k)
     assert bound <= float(small_optimum(seed)) * (1 + 1e-9) + 1e-9 * (1 + np.abs(points).max() ** 2)
-    assert bound >= instant_worth(points, k).sum() * (1 - 1e-6) - 1e-9
+    assert bound >= neighbour_dual_values(points, k).sum() * (1 - 1e-6) - 1e-9
 
 
 def test_the_bound_of_blocks_comes_near_the_grouping(rng, monkeypatch):
-    monkeypatch.setattr(blocks, "CELL", 60)
+    monkeypatch.setattr(blocks, "CELL_RECORDS", 60)
     points = rng.normal(size=(400, 2))
     points -= points.mean(axis=0)
-    labels = set_partition(points, 3, bound="none", effort=30.0)
+    labels = set_partition(points, 3, bound="none", steps_per_record=30.0).labels
     cost = group_costs(points, labels).sum()
     bound = block_bound(points, labels, 3)
     assert instant_bound(points, 3) < bound <= cost
     assert bound > 0.9 * cost
-    short = block_bound(points, labels, 3, clock=Clock(1e-6))
+    short = block_bound(points, labels, 3, deadline=Deadline(1e-6))
     assert 0.9 * instant_bound(points, 3) < short <= cost
 
 
 def test_a_larger_table_gets_the_bound_of_its_blocks(rng, monkeypatch):
-    monkeypatch.setattr("shoal.methods.optimal.set_partition.TINY", 200)
+    monkeypatch.setattr("shoal.methods.optimal.set_partition.PROGRAM_RECORDS", 200)
     points = rng.normal(size=(500, 2))
-    facts = {}
-    set_partition(points, 3, bound="columns", effort=5.0, facts=facts)
-    assert 0.0 < facts["gap"] < 0.2
-    instant = {}
-    set_partition(points, 3, bound="instant", effort=5.0, facts=instant)
-    assert facts["bound"] > instant["bound"]
+    columns = set_partition(points, 3, bound="columns", steps_per_record=5.0).objective
+    assert 0.0 < columns.gap < 0.2
+    instant = set_partition(points, 3, bound="instant", steps_per_record=5.0).objective
+    assert columns.bound > instant.bound
 
 
-def test_cells_hold_whole_groups_and_everybody_once(rng):
+def test_cells_hold_complete_groups_and_each_record_once(rng):
     points = rng.normal(size=(300, 3))
     labels = np.repeat(np.arange(100), 3)
     cells = cells_of_groups(points, labels, 0, 40)

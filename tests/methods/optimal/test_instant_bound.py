@@ -8,9 +8,9 @@ from hypothesis import given, settings
 
 from shoal.core.threads import set_threads
 from shoal.errors import DataError, ParameterError
-from shoal.methods.distance.ona_star import ona_star
 from shoal.methods.optimal import neighbour_bound as module
 from shoal.methods.optimal.neighbour_bound import instant_bound
+from shoal.methods.running import run
 
 from naive import optimal as naive
 from strategies import points_and_k
@@ -36,31 +36,31 @@ def test_bound_is_never_above_the_optimum_of_nasty_points(case):
 def test_bound_without_rounds_is_at_least_the_sum_of_the_smallest_distances(case):
     points, k = case
     plain = naive.first_bound(points, k)
-    spread = Fraction(float(np.ptp(points, axis=0).max())) ** 2
-    assert Fraction(instant_bound(points, k, rounds=0)) >= plain - spread / 10**9
+    square = Fraction(float(np.ptp(points, axis=0).max())) ** 2
+    assert Fraction(instant_bound(points, k, rounds=0)) >= plain - square / 10**9
 
 
 @given(case=points_and_k(max_n=80))
 @settings(max_examples=60)
 def test_bound_is_never_above_any_grouping_without_rounding(case):
     points, k = case
-    assert Fraction(instant_bound(points, k)) <= naive.grouping_cost(points, ona_star(points, k))
+    assert Fraction(instant_bound(points, k)) <= naive.grouping_cost(points, run("ona-star", points, k).labels)
 
 
-def all_pairs(points, prices, k):
+def all_pairs(points, duals, k):
     """The formula of the proof with every pair, in fractions."""
     distances, scale = naive.exact_distances(points)
-    u = [Fraction(float(x)) for x in prices]
+    u = [Fraction(float(x)) for x in duals]
     n = len(points)
     parts = sum(max(0, u[i] + u[j] - Fraction(distances[i][j], scale)) for i in range(n) for j in range(i))
     return ((k - 1) * sum(u) - parts) / k
 
 
 @pytest.mark.parametrize("shape", ["normal", "powers", "clumps", "duplicates", "far"])
-@pytest.mark.parametrize("many", [0, 2, 200])
-def test_no_pair_is_forgotten(shape, many, rng, monkeypatch):
-    """The value is just below the formula over all pairs, whatever the search leaves out or has to give up."""
-    monkeypatch.setattr(module, "MANY", many)
+@pytest.mark.parametrize("pairs", [0, 2, 200])
+def test_no_pair_is_left_out(shape, pairs, rng, monkeypatch):
+    """The value is just below the formula over all pairs, whatever the search leaves out."""
+    monkeypatch.setattr(module, "PAIRS_PER_RECORD", pairs)
     points = rng.normal(size=(60, 2))
     if shape == "powers":
         points = 4.0 ** np.arange(60)[:, None] * 2.0**-40
@@ -71,17 +71,17 @@ def test_no_pair_is_forgotten(shape, many, rng, monkeypatch):
     elif shape == "far":
         points += 1e9
     scaled, _ = module._scaled(points)
-    prices, _, _, sums, lowered = module._prices_and_pairs(scaled, 3, 24)
-    exact = all_pairs(scaled, prices, 3)
-    found = Fraction(module._rounded_down(prices, sums, lowered, 3))
+    duals, _, _, sums, lowered = module._duals_and_pairs(scaled, 3, 24)
+    exact = all_pairs(scaled, duals, 3)
+    found = Fraction(module._rounded_down(duals, sums, lowered, 3))
     assert found <= exact
-    assert found >= exact - Fraction(float(prices.sum())) / 10**12
+    assert found >= exact - Fraction(float(duals.sum())) / 10**12
 
 
 def test_bound_is_good_on_plain_data(rng):
     """Within 30 % of the optimum's heuristic neighbour, and more than the first bound by a tenth."""
     points = rng.normal(size=(400, 3))
-    labels = ona_star(points, 4)
+    labels = run("ona-star", points, 4).labels
     cost = float(sum(((points[labels == g] - points[labels == g].mean(0)) ** 2).sum() for g in range(labels.max() + 1)))
     assert instant_bound(points, 4) > 0.7 * cost
     assert instant_bound(points, 4) > 1.1 * float(naive.first_bound(points, 4))
@@ -123,7 +123,7 @@ def test_threads_do_not_matter(rng):
         set_threads(None)
 
 
-def test_what_cannot_be_bounded_is_refused():
+def test_missing_coordinates_and_a_large_k_raise():
     with pytest.raises(DataError, match="missing or infinite"):
         instant_bound(np.array([[0.0], [np.nan], [1.0]]), 2)
     with pytest.raises(ParameterError, match="needs at least 5 records"):

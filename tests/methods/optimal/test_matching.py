@@ -14,7 +14,7 @@ from shoal.methods.optimal import matching as module
 from shoal.methods.optimal.brute_force import brute_force
 from shoal.methods.optimal.matching import matching
 from shoal.methods.optimal.matching_program import MatchingProgram, costs
-from shoal.methods.registry import get_method
+from shoal.methods.running import run
 
 from naive import optimal as naive
 
@@ -41,16 +41,18 @@ def is_strict(labels):
 
 
 @pytest.mark.parametrize("block", range(5))
-def test_pairs_equal_the_best_of_all_ways(block):
+def test_pairs_equal_the_best_of_all_pairings(block):
     for seed in range(60 * block, 60 * (block + 1)):
         points = instance(seed)
-        facts = {}
-        labels = matching(points, 2, facts=facts)
+        outcome = matching(points, 2)
+        labels = outcome.labels
         assert is_strict(labels), f"seed {seed}"
         best = naive.optimum(points, 2, 3, naive.two_and_one_three)
-        spread = naive.grouping_cost(points, np.zeros(len(points)))
-        assert naive.grouping_cost(points, labels) <= best + spread / 10**9, f"seed {seed}"
-        assert Fraction(facts.get("strict_bound", 0.0)) <= best + spread / 10**9, f"seed {seed}"
+        total = naive.grouping_cost(points, np.zeros(len(points)))
+        assert naive.grouping_cost(points, labels) <= best + total / 10**9, f"seed {seed}"
+        assert Fraction(outcome.objective.bound) <= best + total / 10**9, f"seed {seed}"
+        assert abs(Fraction(outcome.objective.value) - best) <= total / 10**9, f"seed {seed}"
+        assert outcome.objective.scope == "groups of two and one of three"
 
 
 @given(seed=st.integers(0, 10_000))
@@ -60,11 +62,11 @@ def test_even_tables_equal_the_library_on_all_pairs(seed):
     points = points[: len(points) // 2 * 2]
     first, second = np.triu_indices(len(points), 1)
     pairs = np.column_stack([first, second, np.full(first.size, -1)])
-    spread = float(((points - points.mean(0)) ** 2).sum())
+    total = float(((points - points.mean(0)) ** 2).sum())
     known = costs(points, module._shortest(pairs, costs(points, pairs))).sum()
-    labels = matching(points, 2)
+    labels = matching(points, 2).labels
     assert is_strict(labels)
-    assert float(naive.grouping_cost(points, labels)) == pytest.approx(known, rel=1e-9, abs=1e-9 * spread)
+    assert float(naive.grouping_cost(points, labels)) == pytest.approx(known, rel=1e-9, abs=1e-9 * total)
 
 
 @given(seed=st.integers(0, 10_000))
@@ -75,7 +77,7 @@ def test_what_the_program_leaves_fractional_is_finished_by_the_library(seed):
     points = (points - points.mean(0)) / max(1e-9, points.std())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MatchingProgram, "add_sets", lambda *_: 0)
-        patch.setattr(module, "WIDE", 100)
+        patch.setattr(module, "GROUPS_PER_RECORD", 100)
         groups, bound, proven = module.best_groups(points)
     best = float(naive.optimum(points, 2, 3, naive.two_and_one_three))
     assert sorted(groups[groups >= 0]) == list(range(len(points)))
@@ -86,15 +88,15 @@ def test_what_the_program_leaves_fractional_is_finished_by_the_library(seed):
 
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=20)
-def test_prices_pay_no_group_too_much(seed):
-    """Dual feasibility over all pairs and triples, and what all pay is what the solution costs."""
+def test_dual_values_are_feasible_for_every_group(seed):
+    """No pair or triple has a negative reduced cost, and the dual value is the cost of the solution."""
     points = instance(seed, (7, 12))
     points = (points - points.mean(0)) / max(1e-9, points.std())
     program = MatchingProgram(points)
     program.add_groups(np.vstack([module._greedy(points, module._near(points)), module._near(points)]))
     while True:
-        shares, prices = program.solve()
-        if program.add_sets(shares) or program.add_groups(program.cheapest_groups(prices)[0]):
+        shares, duals = program.solve()
+        if program.add_sets(shares) or program.add_groups(program.cheapest_groups(duals)[0]):
             continue
         break
     n = len(points)
@@ -103,18 +105,18 @@ def test_prices_pay_no_group_too_much(seed):
     if n % 2:
         groups.append(np.array([(a, b, c) for a in range(n) for b in range(a) for c in range(b)]))
     every = np.vstack(groups)
-    reduced = program.reduced(every, prices)
-    assert (prices.sets >= 0).all()
+    reduced = program.reduced(every, duals)
+    assert (duals.sets >= 0).all()
     assert reduced.min() >= -1e-8
-    assert prices.total == pytest.approx(costs(points, program.groups) @ shares, abs=1e-7)
-    pairs, triples = program.near_groups(prices, 0.4, 10_000)
+    assert duals.total == pytest.approx(costs(points, program.groups) @ shares, abs=1e-7)
+    pairs, triples = program.near_groups(duals, 0.4, 10_000)
     near = {tuple(sorted(group)) for group in [*pairs.tolist(), *triples.tolist()]}
     assert {tuple(sorted(group)) for group in every[reduced <= 0.4 - 1e-9].tolist()} <= near
     assert near <= {tuple(sorted(group)) for group in every[reduced <= 0.4 + 1e-9].tolist()}
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_what_is_too_much_to_prove_is_still_a_good_matching_with_a_valid_bound(seed):
+def test_a_matching_without_a_proof_is_still_good_with_a_valid_bound(seed):
     points = instance(seed, (6, 10))
     points = (points - points.mean(0)) / max(1e-9, points.std())
     with pytest.MonkeyPatch.context() as patch:
@@ -128,7 +130,9 @@ def test_what_is_too_much_to_prove_is_still_a_good_matching_with_a_valid_bound(s
 
 def test_pairs_only_can_be_worse_than_groups_of_three():
     points = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
-    assert naive.grouping_cost(points, matching(points, 2)) > naive.grouping_cost(points, brute_force(points, 2))
+    assert naive.grouping_cost(points, matching(points, 2).labels) > naive.grouping_cost(
+        points, brute_force(points, 2).labels
+    )
 
 
 @pytest.mark.parametrize("n", [300, 301])
@@ -141,31 +145,30 @@ def test_larger_tables_are_proven(n, kind, rng):
         points = points[rng.integers(0, n // 2, size=n)]
     elif kind == "offset":
         points += 1e6
-    facts = {}
-    labels = matching(points, 2, facts=facts)
-    assert is_strict(labels)
-    assert facts["proven"]
-    assert float(naive.grouping_cost(points, labels)) == pytest.approx(facts["strict_bound"], rel=1e-3)
+    outcome = matching(points, 2)
+    assert is_strict(outcome.labels)
+    assert outcome.objective.optimal
+    assert float(naive.grouping_cost(points, outcome.labels)) == pytest.approx(outcome.objective.bound, rel=1e-3)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 40, 41])
 def test_equal_records_and_edges(n, rng):
-    assert is_strict(matching(np.full((n, 2), 0.1), 2))
-    assert is_strict(matching(np.full((n, 1), 1e300), 2))
-    Grouping(matching(rng.normal(size=(n, 2)), 2), 2, max_size=3)
+    assert is_strict(matching(np.full((n, 2), 0.1), 2).labels)
+    assert is_strict(matching(np.full((n, 1), 1e300), 2).labels)
+    Grouping(matching(rng.normal(size=(n, 2)), 2).labels, 2, max_size=3)
 
 
 def test_a_power_of_two_as_scale_changes_nothing_and_runs_agree(rng):
     points = rng.normal(size=(71, 3))
-    once = canonical_labels(matching(points, 2))
-    np.testing.assert_array_equal(canonical_labels(matching(points, 2)), once)
-    np.testing.assert_array_equal(canonical_labels(matching(points * 2.0**-300, 2)), once)
-    np.testing.assert_array_equal(canonical_labels(matching(points * 2.0**300, 2)), once)
+    once = canonical_labels(matching(points, 2).labels)
+    np.testing.assert_array_equal(canonical_labels(matching(points, 2).labels), once)
+    np.testing.assert_array_equal(canonical_labels(matching(points * 2.0**-300, 2).labels), once)
+    np.testing.assert_array_equal(canonical_labels(matching(points * 2.0**300, 2).labels), once)
 
 
-def test_other_k_is_refused_with_the_way_out():
+def test_another_k_raises_and_names_other_methods():
     with pytest.raises(ParameterError, match="needs k=2, not k=3; use set-partition or ona-star"):
-        get_method("matching").run(np.zeros((9, 2)), 3)
+        run("matching", np.zeros((9, 2)), 3)
 
 
 def test_a_missing_library_is_named_with_the_command(monkeypatch):
@@ -177,5 +180,5 @@ def test_a_missing_library_is_named_with_the_command(monkeypatch):
         return real(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtra, match=r'pip install "shoal\[matching\]"'):
+    with pytest.raises(MissingExtra, match=r"python3 -m pip install 'shoal\[matching\]'"):
         matching(np.zeros((4, 1)), 2)

@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from shoal.core.deadline import Deadline
 from shoal.core.progress import Progress
 from shoal.core.threads import set_threads
 from shoal.errors import ParameterError
-from shoal.methods.optimal.linear_bound import Relaxation
+from shoal.methods.kernels.centroids import group_costs
+from shoal.methods.optimal.linear_bound import GroupRelaxation
 from shoal.methods.optimal.set_partition import set_partition
-from shoal.methods.optimal.sse_annealing import anneal, group_costs
-from shoal.methods.optimal.sse_pricing import Pricer, column_costs
-from shoal.methods.programs.restricted_master import Clock, Cuts, Duals, no_cuts
-from shoal.methods.registry import get_method
+from shoal.methods.optimal.sse_annealing import anneal
+from shoal.methods.optimal.sse_pricing import SsePricer, column_costs
+from shoal.methods.programs.restricted_master import Cuts, Duals, no_cuts
+from shoal.methods.running import run
 
 from naive.optimal import small_instance, small_optimum
 from strategies import points_and_k
@@ -31,8 +33,8 @@ def sse(points, group):
 
 def reduced_cost(points, group, duals):
     value = sse(points, group) - duals.elements[list(group)].sum()
-    for inside, divisor, price in zip(*duals.cuts, strict=True):
-        value += price * (inside[list(group)].sum() // divisor)
+    for inside, divisor, dual_value in zip(*duals.cuts, strict=True):
+        value += dual_value * (inside[list(group)].sum() // divisor)
     return value
 
 
@@ -53,7 +55,7 @@ def test_pricing_finds_the_cheapest_group_of_every_root(seed):
     if seed % 3 == 0:
         points = points[rng.integers(0, n, n)]
     duals = random_duals(rng, n, 1.0 + seed % 2, cuts=seed % 5)
-    found = Pricer(points, k).price(duals, keep=50)
+    found = SsePricer(points, k).price(duals, keep=50)
     rank = np.argsort(np.argsort(-duals.elements, kind="stable"))
     cheapest = np.zeros(n)
     for group in all_groups(n, k):
@@ -76,19 +78,19 @@ def test_every_group_below_a_ceiling_is_listed(seed):
     points = rng.normal(size=(n, 2))
     duals = random_duals(rng, n, 1.0, cuts=seed % 4)
     ceiling = float(rng.exponential(0.5))
-    found = Pricer(points, k).all_below(duals, ceiling, keep=5_000, limit=10**6)
+    found = SsePricer(points, k).all_below(duals, ceiling, keep=5_000, limit=10**6)
     groups = {tuple(sorted(column[column >= 0].tolist())) for column in found}
     assert groups == {group for group in all_groups(n, k) if reduced_cost(points, group, duals) < ceiling}
     assert len(groups) == len(found)
     if len(groups) > 3:
-        assert Pricer(points, k).all_below(duals, ceiling, keep=1, limit=10**6) is None or len(found) <= n
+        assert SsePricer(points, k).all_below(duals, ceiling, keep=1, limit=10**6) is None or len(found) <= n
 
 
 def test_pricing_some_roots_with_a_higher_order_agrees_with_pricing_all(rng):
     points = rng.normal(size=(60, 2))
     high = rng.uniform(0.1, 0.6, 60)
     lowered = Duals(high - rng.uniform(0.0, 0.05, 60), no_cuts(60))
-    pricer = Pricer(points, 3)
+    pricer = SsePricer(points, 3)
     every = pricer.price(lowered, high=high)
     some = np.sort(rng.choice(60, 20, replace=False))
     part = pricer.price(lowered, high=high, roots=some)
@@ -98,19 +100,19 @@ def test_pricing_some_roots_with_a_higher_order_agrees_with_pricing_all(rng):
 
 
 @pytest.mark.parametrize("limit", [0, 1, 3, 10, 40])
-def test_pricing_that_gives_up_still_bounds(limit):
+def test_pricing_with_too_few_nodes_still_bounds(limit):
     for seed in range(20):
         rng = np.random.default_rng([limit, seed])
         k, n = 3, 11
         points = rng.normal(size=(n, 2))
         duals = random_duals(rng, n, 2.0, cuts=seed % 3)
-        pricer = Pricer(points, k)
+        pricer = SsePricer(points, k)
         short, long = pricer.price(duals, limit=limit), pricer.price(duals)
         assert (short.slack <= long.slack + 1e-12).all()
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_bound_of_any_worth_is_below_the_optimum_and_its_duals_are_feasible(seed):
+def test_the_bound_of_any_dual_values_is_below_the_optimum_and_the_last_are_feasible(seed):
     points, k = small_instance(seed)
     n = points.shape[0]
     points = points - points.mean(axis=0)
@@ -119,13 +121,13 @@ def test_the_bound_of_any_worth_is_below_the_optimum_and_its_duals_are_feasible(
     columns = np.full((len(start), 2 * k - 1), -1, np.int32)
     for line, group in zip(columns, start, strict=True):
         line[: group.size] = group
-    relaxation = Relaxation(points / np.sqrt(scale), k, columns, column_costs(points / np.sqrt(scale), columns))
+    relaxation = GroupRelaxation(points / np.sqrt(scale), k, columns, column_costs(points / np.sqrt(scale), columns))
     optimum = float(small_optimum(seed)) / scale
-    relaxation.solve(Clock(None))
+    relaxation.solve(Deadline(None))
     for entry in relaxation.log:
         assert entry[2] <= optimum * (1 + 1e-9) + 1e-9
     while relaxation.cut():
-        relaxation.solve(Clock(None))
+        relaxation.solve(Deadline(None))
         assert relaxation.bound <= optimum * (1 + 1e-9) + 1e-9
     best = relaxation.best
     slack = relaxation.pricer.price(best).slack
@@ -137,13 +139,12 @@ def test_the_bound_of_any_worth_is_below_the_optimum_and_its_duals_are_feasible(
 @pytest.mark.parametrize("seed", range(150))
 def test_small_tables_are_solved_to_the_optimum(seed):
     points, k = small_instance(seed)
-    facts = {}
-    labels = set_partition(points, k, facts=facts)
+    outcome = set_partition(points, k)
     optimum = float(small_optimum(seed))
-    assert group_costs(points, labels).sum() == pytest.approx(
+    assert group_costs(points, outcome.labels).sum() == pytest.approx(
         optimum, rel=1e-6, abs=1e-9 * (1 + np.abs(points).max() ** 2)
     )
-    assert facts["bound"] <= optimum * (1 + 1e-9)
+    assert outcome.objective.bound <= optimum * (1 + 1e-9)
 
 
 @pytest.mark.slow
@@ -158,19 +159,19 @@ def test_thousands_of_small_tables_are_solved_to_the_optimum(part):
 def test_annealing_never_loses_and_keeps_sizes(problem):
     points, k = problem
     points = points - points.mean(axis=0)
-    labels = np.unique(get_method("mdav").run(points, k), return_inverse=True)[1]
-    better = anneal(points, labels, k, effort=20.0)
+    labels = np.unique(run("mdav", points, k).labels, return_inverse=True)[1]
+    better = anneal(points, labels, k, steps_per_record=20.0)
     sizes = np.bincount(better)
     assert sizes.min() >= k
     assert sizes.max() <= 2 * k - 1
     assert group_costs(points, better).sum() <= group_costs(points, labels).sum() * (1 + 1e-9)
 
 
-def test_cells_of_a_large_table_hold_whole_groups(monkeypatch, rng):
-    monkeypatch.setattr("shoal.methods.optimal.sse_annealing.CELL", 60)
+def test_cells_of_a_large_table_hold_complete_groups(monkeypatch, rng):
+    monkeypatch.setattr("shoal.methods.optimal.sse_annealing.CELL_RECORDS", 60)
     points = rng.normal(size=(500, 3))
-    labels = np.unique(get_method("mdav").run(points, 4), return_inverse=True)[1]
-    better = anneal(points, labels, 4, effort=30.0)
+    labels = np.unique(run("mdav", points, 4).labels, return_inverse=True)[1]
+    better = anneal(points, labels, 4, steps_per_record=30.0)
     assert np.bincount(better).min() >= 4
     assert group_costs(points, better).sum() < 0.95 * group_costs(points, labels).sum()
 
@@ -181,7 +182,7 @@ def test_the_same_groups_with_any_number_of_threads(rng):
     for threads in (1, 2, 5):
         set_threads(threads)
         try:
-            found.append(set_partition(points, 3, effort=20.0, seed=5))
+            found.append(set_partition(points, 3, steps_per_record=20.0, seed=5).labels)
         finally:
             set_threads(None)
     np.testing.assert_array_equal(found[0], found[1])
@@ -192,11 +193,10 @@ def test_never_worse_than_ona_star(rng):
     points = rng.lognormal(size=(200, 4))
     points = (points - points.mean(axis=0)) / points.std(axis=0)
     for k in (2, 3, 6):
-        facts = {}
-        labels = set_partition(points, k, effort=20.0, facts=facts)
-        rival = np.unique(get_method("ona-star").run(points, k), return_inverse=True)[1]
-        assert group_costs(points, labels).sum() <= group_costs(points, rival).sum() * (1 + 1e-12)
-        assert 0.0 <= facts["gap"] < 0.5
+        outcome = set_partition(points, k, steps_per_record=20.0)
+        rival = np.unique(run("ona-star", points, k).labels, return_inverse=True)[1]
+        assert group_costs(points, outcome.labels).sum() <= group_costs(points, rival).sum() * (1 + 1e-12)
+        assert 0.0 <= outcome.objective.gap < 0.5
 
 
 class Impatient(Progress):
@@ -215,43 +215,40 @@ class Impatient(Progress):
 @pytest.mark.parametrize("patience", [45, 60, 85, 100])
 def test_an_interrupt_returns_the_best_grouping_so_far(patience, rng, monkeypatch):
     points = rng.normal(size=(120, 3))
-    start = np.unique(get_method("mdav").run(points, 3), return_inverse=True)[1]
+    start = np.unique(run("mdav", points, 3).labels, return_inverse=True)[1]
     monkeypatch.setattr("shoal.methods.optimal.set_partition._quick_grouping", lambda *_: start)
-    facts = {}
-    labels = set_partition(points, 3, effort=20.0, progress=Impatient(patience), facts=facts)
-    assert facts["stopped"] == "interrupted"
-    assert np.bincount(labels).min() >= 3
-    assert group_costs(points, labels).sum() <= group_costs(points, start).sum()
+    outcome = set_partition(points, 3, steps_per_record=20.0, progress=Impatient(patience))
+    assert outcome.stopped == "interrupted"
+    assert np.bincount(outcome.labels).min() >= 3
+    assert group_costs(points, outcome.labels).sum() <= group_costs(points, start).sum()
 
 
-def test_a_limit_of_time_is_said(rng):
-    facts = {}
-    labels = set_partition(rng.normal(size=(300, 3)), 3, seconds=0.5, facts=facts)
-    assert np.bincount(labels).min() >= 3
-    assert facts["stopped"] in {"done", "the time is over"}
-    assert facts["gap"] >= 0
+def test_a_time_limit_is_reported(rng):
+    outcome = set_partition(rng.normal(size=(300, 3)), 3, time_limit=0.5)
+    assert np.bincount(outcome.labels).min() >= 3
+    assert outcome.stopped in {"finished", "time limit"}
+    assert outcome.objective.gap >= 0
+    assert set_partition(rng.normal(size=(300, 3)), 3, time_limit=1e-3).stopped == "time limit"
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_the_gap_does_not_depend_on_the_scale(scale, rng):
     points = 1e3 + rng.normal(size=(60, 2))
-    one, other = {}, {}
-    set_partition(points, 3, effort=20.0, facts=one)
-    set_partition(points * scale, 3, effort=20.0, facts=other)
-    assert other["gap"] == pytest.approx(one["gap"], abs=1e-4)
-    assert other["bound"] == pytest.approx(one["bound"] * scale**2, rel=1e-3)
+    plain = set_partition(points, 3, steps_per_record=20.0).objective
+    scaled = set_partition(points * scale, 3, steps_per_record=20.0).objective
+    assert scaled.gap == pytest.approx(plain.gap, abs=1e-4)
+    assert scaled.bound == pytest.approx(plain.bound * scale**2, rel=1e-3)
 
 
 def test_equal_records_cost_nothing():
-    facts = {}
-    labels = set_partition(np.ones((7, 2)), 3, facts=facts)
-    assert np.bincount(labels).min() >= 3
-    assert facts["gap"] == 0.0
+    outcome = set_partition(np.ones((7, 2)), 3)
+    assert np.bincount(outcome.labels).min() >= 3
+    assert outcome.objective.optimal
 
 
-def test_wrong_options_are_refused(rng):
+def test_wrong_options_raise(rng):
     points = rng.normal(size=(10, 2))
-    with pytest.raises(ParameterError, match="seconds=-1"):
-        set_partition(points, 2, seconds=-1)
-    with pytest.raises(ParameterError, match="effort=0"):
-        set_partition(points, 2, effort=0)
+    with pytest.raises(ParameterError, match="time_limit=-1 is not possible"):
+        run("set-partition", points, 2, time_limit=-1)
+    with pytest.raises(ParameterError, match="steps_per_record=0 is not possible; choose a number above 0"):
+        run("set-partition", points, 2, steps_per_record=0)

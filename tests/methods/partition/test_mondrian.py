@@ -8,9 +8,10 @@ import shoal
 from shoal.core.grouping import Grouping, canonical_labels
 from shoal.core.threads import set_threads
 from shoal.errors import ParameterError
-from shoal.methods.partition import cut_blocks as module
-from shoal.methods.partition.cut_blocks import Cutting, cut_into_blocks
+from shoal.methods.kernels import cut_blocks as module
+from shoal.methods.kernels.cut_blocks import Cutting, cut_into_blocks
 from shoal.methods.partition.mondrian import mondrian, mondrian_v, mondrian_v2d
+from shoal.methods.running import run
 
 from naive import partition as naive
 from strategies import points_and_k
@@ -29,8 +30,8 @@ def test_labels_equal_those_of_full_stable_sorts(case, rule, whole):
 def test_large_parts_are_cut_like_small_ones(rule, rng, monkeypatch):
     points = rng.integers(0, 6, size=(3000, 4)).astype(float)  # ties everywhere
     expected = naive.labels_of(naive.parts(points, 10, rule), len(points))
-    for nearby in (50, 700, 1 << 15):
-        monkeypatch.setattr(module, "NEARBY", nearby)
+    for copied in (50, 700, 1 << 15):
+        monkeypatch.setattr(module, "COPIED_RECORDS", copied)
         np.testing.assert_array_equal(cut_into_blocks(points, 10, Cutting(rule)).labels, expected)
 
 
@@ -42,7 +43,7 @@ def test_blocks_can_inherit_the_order_of_stable_sorts(case, rule):
 
 
 def test_the_number_of_threads_changes_nothing(rng, monkeypatch):
-    monkeypatch.setattr(module, "NEARBY", 100)
+    monkeypatch.setattr(module, "COPIED_RECORDS", 100)
     points = rng.integers(0, 9, size=(2000, 5)).astype(float)
     found = []
     for threads in (1, 2, 5):
@@ -128,14 +129,14 @@ def test_input_is_not_changed(rng):
     ("options", "text"),
     [
         ({"first": 3}, "first=3 is not an attribute"),
-        ({"first": -1}, "first=-1 is not an attribute"),
+        ({"first": -1}, "first=-1 is not possible"),
         ({"whole": "3k"}, 'whole="3k" is not possible'),
         ({"pair_scale": 0.0}, "pair_scale=0.0 is not possible"),
     ],
 )
-def test_impossible_options_are_named(options, text, rng):
+def test_impossible_options_raise_an_error_that_names_them(options, text, rng):
     with pytest.raises(ParameterError, match=text):
-        mondrian_v2d(rng.normal(size=(20, 3)), 2, **options)
+        run("mondrian-v2d", rng.normal(size=(20, 3)), 2, **options)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -153,9 +154,9 @@ def test_a_release_of_ranges_is_made_of_boxes_that_do_not_overlap(ties, rng):
         boxes.append(np.column_stack([inside.min(axis=0), inside.max(axis=0)]))
         expected = np.broadcast_to(boxes[g], (len(inside), 3, 2))
         np.testing.assert_allclose(ranges[labels == g], expected, rtol=1e-12)
-    for number, one in enumerate(boxes):
+    for number, box in enumerate(boxes):
         for other in boxes[:number]:
-            gaps = np.maximum(one[:, 0] - other[:, 1], other[:, 0] - one[:, 1])
+            gaps = np.maximum(box[:, 0] - other[:, 1], other[:, 0] - box[:, 1])
             assert gaps.max() >= 0 if ties else gaps.max() > 0  # equal values may lie on both sides of a cut
 
 

@@ -5,23 +5,22 @@ from hypothesis import strategies as st
 
 from shoal.core.grouping import Grouping, canonical_labels
 from shoal.errors import ParameterError
-from shoal.methods.distance.mdav import mdav
-from shoal.methods.distance.mdav_plus import mdav_plus
 from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.partition import principal_components as module
+from shoal.methods.partition.leaf_grouping import leaf_method
+from shoal.methods.partition.macrocells import distal_records, macrocell_errors, macrocells
 from shoal.methods.partition.pca_mdav import pca_mdav
-from shoal.methods.partition.pca_proximal import (
-    distal_records,
-    macrocell_errors,
-    macrocells,
-    pca_proximal,
-    prepartition,
-)
+from shoal.methods.partition.pca_proximal import pca_proximal
+from shoal.methods.partition.prepartition import prepartition
 from shoal.methods.partition.principal_components import compress, spectrum_of
 from shoal.methods.partition.scans import choose_components, scan_components, scan_distal
+from shoal.methods.running import run
 
 from naive import partition as naive
 from strategies import points_and_k
+
+mdav = leaf_method("mdav")
+mdav_plus = leaf_method("mdav-plus")
 
 
 def factors(rng, n=1000, d=8, hidden=3):
@@ -41,7 +40,7 @@ def test_the_spectrum_equals_that_of_the_singular_values(case):
     np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(points.shape[1]), atol=1e-9)
 
 
-def test_what_the_paper_says_of_energy(rng):
+def test_statements_of_the_paper_about_energy(rng):
     points = factors(rng)
     n, d = points.shape
     spectrum = spectrum_of(points)
@@ -59,7 +58,7 @@ def test_what_the_paper_says_of_energy(rng):
         assert ((points - points @ other @ other.T) ** 2).sum() >= ((points - back) ** 2).sum() - 1e-9  # T10
 
 
-def test_what_follows_for_distances(rng):
+def test_consequences_for_distances(rng):
     points = factors(rng, 300)
     n, d = points.shape
     assert (points**2).sum() == pytest.approx(n * d)  # T1
@@ -77,9 +76,9 @@ def test_what_follows_for_distances(rng):
         assert between.mean() == pytest.approx(2 * d * (1 - spectrum.energy_loss(m)))
 
 
-def test_what_follows_for_groups(rng):
+def test_consequences_for_groups(rng):
     points = factors(rng, 303)
-    labels = pca_mdav(points, 5, components=3)
+    labels = pca_mdav(points, 5, components=3).labels
     sizes = np.bincount(labels)
     assert sizes.size == 60  # D7
     assert sorted(sizes)[-2:] == [5, 8]
@@ -96,16 +95,17 @@ def test_what_follows_for_groups(rng):
 
 def test_scale_order_and_turns_of_the_data_do_not_matter(rng):
     raw = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 5)) + 0.1 * rng.normal(size=(300, 5))
-    expected = canonical_labels(pca_mdav((raw - raw.mean(axis=0)) / raw.std(axis=0), 4))  # D9
+    expected = canonical_labels(pca_mdav((raw - raw.mean(axis=0)) / raw.std(axis=0), 4).labels)  # D9
     other = raw * [2.0, 0.5, 9.0, 1e-3, 1e3] + 5.0
     np.testing.assert_array_equal(
-        canonical_labels(pca_mdav((other - other.mean(axis=0)) / other.std(axis=0), 4)), expected
+        canonical_labels(pca_mdav((other - other.mean(axis=0)) / other.std(axis=0), 4).labels), expected
     )
     points = (raw - raw.mean(axis=0)) / raw.std(axis=0)
     shuffled = rng.permutation(300)
-    np.testing.assert_array_equal(canonical_labels(pca_mdav(points[shuffled], 4)), canonical_labels(expected[shuffled]))
+    found = pca_mdav(points[shuffled], 4).labels
+    np.testing.assert_array_equal(canonical_labels(found), canonical_labels(expected[shuffled]))
     turn, _ = np.linalg.qr(rng.normal(size=(5, 5)))
-    np.testing.assert_array_equal(canonical_labels(pca_mdav(points @ turn, 4)), expected)
+    np.testing.assert_array_equal(canonical_labels(pca_mdav(points @ turn, 4).labels), expected)
 
 
 def test_the_energy_of_proximal_records_is_bounded(rng):
@@ -121,7 +121,7 @@ def test_the_relative_extra_loss_falls_with_k(rng):
     relative = []
     for k in (2, 10, 50):
         plain = total_cost(points, mdav(points, k))
-        relative.append(total_cost(points, pca_mdav(points, k, components=2)) / plain)
+        relative.append(total_cost(points, pca_mdav(points, k, components=2).labels) / plain)
     assert relative == sorted(relative, reverse=True)  # T18
 
 
@@ -129,7 +129,7 @@ def test_the_relative_extra_loss_falls_with_k(rng):
 def test_loss_is_that_of_the_kept_and_the_discarded_coordinates(m, rng):
     points = factors(rng, 400)
     spectrum = spectrum_of(points)
-    labels = pca_mdav(points, 5, components=m)
+    labels = pca_mdav(points, 5, components=m).labels
     whole = total_cost(points, labels) / points.size
     kept = total_cost(compress(points, spectrum, m), labels) / points.size
     assert kept <= whole + 1e-12
@@ -141,24 +141,23 @@ def test_loss_is_that_of_the_kept_and_the_discarded_coordinates(m, rng):
 def test_all_components_make_the_same_groups(rng):
     points = rng.normal(size=(300, 4))
     np.testing.assert_array_equal(
-        canonical_labels(pca_mdav(points, 4, components=4)), canonical_labels(mdav(points, 4))
+        canonical_labels(pca_mdav(points, 4, components=4).labels), canonical_labels(mdav(points, 4))
     )
 
 
 def test_redundant_attributes_change_nothing(rng):
     points = rng.normal(size=(300, 3))
     wide = np.column_stack([points, points[:, 0] + points[:, 1]])
-    facts = {}
-    labels = pca_mdav(wide, 4, energy_loss=0.0, facts=facts)
-    assert facts["components"] == 3
-    assert facts["redundant attributes"] == 1
-    np.testing.assert_array_equal(canonical_labels(labels), canonical_labels(mdav(wide, 4)))
+    outcome = pca_mdav(wide, 4, energy_loss=0.0)
+    assert outcome.diagnostics["components"] == 3
+    assert outcome.diagnostics["redundant_attributes"] == 1
+    np.testing.assert_array_equal(canonical_labels(outcome.labels), canonical_labels(mdav(wide, 4)))
 
 
 def test_the_extra_loss_stays_below_the_energy_loss(rng):
     points = factors(rng)
     for row in scan_components(points, 5):
-        assert row.extra_loss <= row.energy_loss + 1e-9  # D3, a soft fact that holds here
+        assert row.extra_loss <= row.energy_loss + 1e-9  # D3, a property that holds here, not in general
         assert row.extra_loss >= -0.02
     assert scan_components(points, 5, counts=[1])[0].extra_loss > 0.1
 
@@ -166,26 +165,28 @@ def test_the_extra_loss_stays_below_the_energy_loss(rng):
 @given(points_and_k(), st.integers(1, 5))
 def test_every_group_has_k_records(case, m):
     points, k = case
-    Grouping(pca_mdav(points, k, components=min(m, points.shape[1])), k)
+    Grouping(pca_mdav(points, k, components=min(m, points.shape[1])).labels, k)
     for fraction in (0.0, 0.3, 0.5, 1.0):
-        Grouping(pca_proximal(points, k, macro=k + 1, fraction=fraction), k)
-        Grouping(prepartition(points, k, macro=2 * k, fraction=fraction, grouping="mdav-plus"), k)
+        Grouping(pca_proximal(points, k, macro=k + 1, fraction=fraction).labels, k)
+        Grouping(prepartition(points, k, macro=2 * k, fraction=fraction, grouping="mdav-plus").labels, k)
 
 
 def test_the_ends_of_the_split_are_the_methods_it_joins(rng):
     points = factors(rng)
-    np.testing.assert_array_equal(pca_proximal(points, 5, macro=100, distal=0), pca_mdav(points, 5))  # T13
-    np.testing.assert_array_equal(pca_proximal(points, 5, macro=100, distal=10), mdav(points, 5))
-    np.testing.assert_array_equal(prepartition(points, 5, macro=100, distal=0), mdav(points, 5))
+    np.testing.assert_array_equal(
+        pca_proximal(points, 5, macro=100, distal=0).labels, pca_mdav(points, 5).labels
+    )  # T13
+    np.testing.assert_array_equal(pca_proximal(points, 5, macro=100, distal=10).labels, mdav(points, 5))
+    np.testing.assert_array_equal(prepartition(points, 5, macro=100, distal=0).labels, mdav(points, 5))
 
 
 def test_the_number_of_groups_is_that_of_both_parts(rng):
     points = factors(rng, 1042)
-    facts = {}
-    labels = pca_proximal(points, 10, macro=100, distal=4, facts=facts)
-    expected = facts["proximal records"] // 10 + facts["distal records"] // 10  # D8
-    assert labels.max() + 1 == expected
-    assert facts["distal records"] == 400
+    outcome = pca_proximal(points, 10, macro=100, distal=4)
+    diagnostics = outcome.diagnostics
+    assert outcome.labels.max() + 1 == diagnostics["proximal_records"] // 10 + diagnostics["distal_records"] // 10  # D8
+    assert diagnostics["distal_records"] == 400
+    assert 0 < diagnostics["energy_loss"] <= 0.1
 
 
 def test_macrocells_have_the_sizes_of_the_paper(rng):
@@ -211,7 +212,7 @@ def test_any_method_can_be_wrapped(rng):
     points = factors(rng, 300)
     spectrum = spectrum_of(points)
     np.testing.assert_array_equal(
-        pca_mdav(points, 5, components=3, grouping="mdav-plus"), mdav_plus(compress(points, spectrum, 3), 5)
+        pca_mdav(points, 5, components=3, grouping="mdav-plus").labels, mdav_plus(compress(points, spectrum, 3), 5)
     )
 
 
@@ -227,14 +228,14 @@ def test_components_are_chosen_by_a_tolerance_on_the_loss(rng):
 def test_the_scan_of_distal_cells_meets_both_ends(rng):
     points = factors(rng, 600)
     first, last = scan_distal(points, 5, counts=[0, 6], macro=100)
-    assert first.loss == pytest.approx(total_cost(points, pca_mdav(points, 5)) / points.size)
+    assert first.loss == pytest.approx(total_cost(points, pca_mdav(points, 5).labels) / points.size)
     assert last.extra_loss == 0.0
 
 
 def test_leading_components_by_random_projection(rng, monkeypatch):
     points = factors(rng, 500, d=60, hidden=4)
     whole = spectrum_of(points)
-    monkeypatch.setattr(module, "MANY", 50)
+    monkeypatch.setattr(module, "RANDOM_PROJECTION_ATTRIBUTES", 50)
     part = spectrum_of(points, 4)
     assert part.values.size == 4
     np.testing.assert_allclose(part.values, whole.values[:4], rtol=1e-6)
@@ -245,20 +246,21 @@ def test_leading_components_by_random_projection(rng, monkeypatch):
 def test_the_toy_of_the_paper():
     people = np.array([[14, 32], [10, 34], [12, 33], [17, 43], [16, 47], [15, 45]], float)
     points = (people - people.mean(axis=0)) / people.std(axis=0)
-    np.testing.assert_array_equal(canonical_labels(pca_mdav(points, 3, components=2)), [0, 0, 0, 1, 1, 1])
+    np.testing.assert_array_equal(canonical_labels(pca_mdav(points, 3, components=2).labels), [0, 0, 0, 1, 1, 1])
 
 
 @pytest.mark.parametrize(
-    ("run", "text"),
+    ("call", "text"),
     [
-        (lambda x: pca_mdav(x, 3, components=9), "components=9 is not possible; choose 1 to 4"),
-        (lambda x: pca_mdav(x, 3, energy_loss=1.0), "energy_loss=1.0 is not possible"),
-        (lambda x: pca_proximal(x, 3, macro=3), "macrocells must be larger than k=3"),
-        (lambda x: prepartition(x, 3, macro=10, distal=99), "distal=99 is not possible; there are 5 macrocells"),
-        (lambda x: prepartition(x, 3, macro=10, fraction=2.0), "fraction=2.0 is not possible"),
+        (lambda x: run("pca-mdav", x, 3, components=9), "components=9 is not possible; choose 1 to 4"),
+        (lambda x: run("pca-mdav", x, 3, energy_loss=1.5), "energy_loss=1.5 is not possible"),
+        (lambda x: run("pca-proximal", x, 3, macro=3), "macrocells must be larger than k=3"),
+        (lambda x: run("prepartition", x, 3, macro=10, distal=99), "distal=99 is not possible; there are 5 macrocells"),
+        (lambda x: run("prepartition", x, 3, macro=10, fraction=2.0), "fraction=2.0 is not possible"),
+        (lambda x: run("pca-mdav", x, 3, grouping="optimal-1d"), 'grouping="optimal-1d" does not group points'),
         (lambda x: choose_components(x, 3, -1.0), "tolerance=-1.0 is not possible"),
     ],
 )
-def test_impossible_options_are_named(run, text, rng):
+def test_impossible_options_raise_an_error_that_names_them(call, text, rng):
     with pytest.raises(ParameterError, match=text):
-        run(rng.normal(size=(50, 4)))
+        call(rng.normal(size=(50, 4)))

@@ -1,4 +1,4 @@
-"""The properties of the costs, and what happens to costs that lack them."""
+"""The properties of the costs, and errors for costs without them."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -17,20 +17,20 @@ from naive import univariate as naive
 
 @pytest.mark.parametrize("cost", COLUMN_COSTS)
 def test_concave_and_splitting_is_beneficial_and_wide_is_worse(cost):
-    price = naive.COSTS[cost]
+    group_cost = naive.COSTS[cost]
     for seed in range(2000):
         rng = np.random.default_rng(seed)
         x = np.sort(rng.integers(-20, 20, 11)).tolist()
         a, b, c, d = np.sort(rng.choice(12, 4, replace=False)).tolist()
-        assert price(x[a:c]) + price(x[b:d]) <= price(x[a:d]) + price(x[b:c]), seed
-        assert price(x[a:b]) + price(x[b:c]) <= price(x[a:c]), seed
-        assert max(price(x[a:b]), price(x[b:c])) <= price(x[a:c]), seed
+        assert group_cost(x[a:c]) + group_cost(x[b:d]) <= group_cost(x[a:d]) + group_cost(x[b:c]), seed
+        assert group_cost(x[a:b]) + group_cost(x[b:c]) <= group_cost(x[a:c]), seed
+        assert max(group_cost(x[a:b]), group_cost(x[b:c])) <= group_cost(x[a:c]), seed
 
 
 def test_maximum_distance_is_concave_with_equality():
     x = [0, 1, 5, 9, 9, 14, 20]
-    price = naive.max_distance
-    assert price(x[0:4]) + price(x[2:7]) == price(x[0:7]) + price(x[2:4])
+    group_cost = naive.max_distance
+    assert group_cost(x[0:4]) + group_cost(x[2:7]) == group_cost(x[0:7]) + group_cost(x[2:4])
 
 
 @pytest.mark.parametrize("cost", COLUMN_COSTS)
@@ -40,7 +40,7 @@ def test_costs_in_constant_time_equal_the_definition(cost, offset, rng):
     sums = prefix_sums(values.astype(float), np.empty(0))
     for i in range(12):
         for j in range(i + 1, 13):
-            exact = Fraction(naive.COSTS[cost](values[i:j].tolist()), naive.WHOLE)
+            exact = Fraction(naive.COSTS[cost](values[i:j].tolist()), naive.COMMON_MULTIPLE)
             assert COSTS[cost].cost(values.astype(float), sums, i, j) == pytest.approx(float(exact), rel=1e-14)
 
 
@@ -56,13 +56,13 @@ def test_sums_around_an_edge_equal_the_definition_for_every_legal_group(cost, k,
         kernels.fill(values, np.empty(0), b, lefts, rows, 2 * k, sums, mass, head, tail)
         for v in range(rows):
             for u in range(k - v, min(2 * k - 1 - v, lefts) + 1):
-                exact = Fraction(naive.COSTS[cost](values[b - u : b + v].astype(int).tolist()), naive.WHOLE)
+                exact = Fraction(naive.COSTS[cost](values[b - u : b + v].astype(int).tolist()), naive.COMMON_MULTIPLE)
                 found = head[u] + tail[v] + kernels.cross(sums, mass, 2 * k, u, v)
                 assert found == pytest.approx(float(exact), rel=1e-13, abs=1e-11)
 
 
-def best_of(values, price, k, partitions):
-    return min(sum(price(group) for group in groups) for groups in partitions(values, k))
+def best_of(values, group_cost, k, partitions):
+    return min(sum(group_cost(group) for group in groups) for groups in partitions(values, k))
 
 
 def neighbours(values, k):
@@ -95,19 +95,19 @@ NOT_ORDERED = {  # definition, values, best of neighbours, best of all for k = 2
         Fraction(11, 5),
     ),
     "smallest value": (min, [-4, -3, -2, -1], -6, -7),
-    "root of SSE": (lambda g: (naive.sse(g) / naive.WHOLE) ** 0.5, [0, 1, 1, 1, 3], 2.19089, 2.12132),
+    "root of SSE": (lambda g: (naive.sse(g) / naive.COMMON_MULTIPLE) ** 0.5, [0, 1, 1, 1, 3], 2.19089, 2.12132),
 }
 
 
 @pytest.mark.parametrize("name", NOT_ORDERED)
 def test_costs_whose_optimum_is_not_made_of_neighbours(name):
-    price, values, ordered, overall = NOT_ORDERED[name]
-    assert best_of(values, price, 2, neighbours) == pytest.approx(ordered, abs=1e-5)
-    assert best_of(values, price, 2, naive.set_partitions) == pytest.approx(overall, abs=1e-5)
+    group_cost, values, ordered, overall = NOT_ORDERED[name]
+    assert best_of(values, group_cost, 2, neighbours) == pytest.approx(ordered, abs=1e-5)
+    assert best_of(values, group_cost, 2, naive.set_partitions) == pytest.approx(overall, abs=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("values", "sizes", "price", "mixed"),
+    ("values", "sizes", "group_cost", "mixed"),
     [
         ([1, 2, 3, 4], (2, 2), min, [[1, 3], [2, 4]]),
         ([-1, 0, 0, 0, 0, 1], (4, 2), NOT_ORDERED["mean absolute error"][0], [[-1, 0, 0, 1], [0, 0]]),
@@ -116,9 +116,9 @@ def test_costs_whose_optimum_is_not_made_of_neighbours(name):
         ([0, 1, 1, 2, 2, 2], (4, 2), NOT_ORDERED["mean round up"][0], [[0, 2, 2, 2], [1, 1]]),
     ],
 )
-def test_printed_counterexamples_for_given_sizes(values, sizes, price, mixed):
-    ordered = min(sum(map(price, (values[:size], values[size:]))) for size in (sizes[0], len(values) - sizes[0]))
-    assert sum(map(price, mixed)) < ordered
+def test_printed_counterexamples_for_given_sizes(values, sizes, group_cost, mixed):
+    ordered = min(sum(map(group_cost, (values[:size], values[size:]))) for size in (sizes[0], len(values) - sizes[0]))
+    assert sum(map(group_cost, mixed)) < ordered
 
 
 def test_discounted_halves_never_want_to_be_split():
@@ -133,14 +133,14 @@ def test_discounted_halves_never_want_to_be_split():
 
 
 @pytest.mark.parametrize("search", ["simple+", "divide", "staggered", "wilber", "galil-park"])
-def test_searches_that_need_concavity_refuse_a_cost_without_it(search):
+def test_searches_that_need_concavity_raise_an_error_for_other_costs(search):
     with pytest.raises(ParameterError, match=f'search="{search.replace("+", ".")}" needs a concave cost'):
         choose(search, COSTS["ordered-sse"], 3, splitting=True, largest=None)
 
 
 @pytest.mark.parametrize("search", ["direct", "simple", "simple+", "divide", "staggered"])
-def test_capped_searches_refuse_costs_for_which_large_groups_pay(search):
-    with pytest.raises(ParameterError, match="looks only at groups of up to 2k-1 records"):
+def test_capped_searches_raise_an_error_with_a_group_cost(search):
+    with pytest.raises(ParameterError, match="tries only groups of up to 2k-1 records"):
         optimal_1d([1, 2, 3, 4], 2, search=search, group_cost=1.0)
 
 

@@ -1,4 +1,4 @@
-"""Prices and limits: group cost, missing records at a price, at most M groups, a largest size, weights, given order."""
+"""Further costs and limits: group cost, cost of missing records, number and size of groups, weights, given order."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -18,8 +18,8 @@ def small_input(seed):
     return rng, np.sort(rng.integers(0, 15, n)), int(rng.integers(2, min(n, 4) + 1))
 
 
-def price_of(values, labels, cost="sse"):
-    return Fraction(naive.cost_of_labels(values.tolist(), labels, naive.COSTS[cost]), naive.WHOLE)
+def cost_of(values, labels, cost="sse"):
+    return Fraction(naive.cost_of_labels(values.tolist(), labels, naive.COSTS[cost]), naive.COMMON_MULTIPLE)
 
 
 @pytest.mark.parametrize("search", ["auto", "wilber", "galil-park", "quadratic"])
@@ -29,9 +29,9 @@ def test_group_cost_equals_trying_every_cut(search, cost):
         rng, values, k = small_input(seed)
         delta = int(rng.integers(0, 40))
         labels = optimal_1d(values, k, cost, group_cost=delta, search=search)
-        found = price_of(values, labels, cost) + delta * (labels.max() + 1)
+        found = cost_of(values, labels, cost) + delta * (labels.max() + 1)
         best = min(
-            Fraction(total, naive.WHOLE) + delta * (len(cuts) - 1)
+            Fraction(total, naive.COMMON_MULTIPLE) + delta * (len(cuts) - 1)
             for total, cuts in naive.cut_costs(values.tolist(), naive.COSTS[cost], k)
         )
         assert found == best, seed
@@ -43,46 +43,46 @@ def test_a_negative_group_cost_asks_for_more_groups():
         _, values, k = small_input(seed)
         labels = optimal_1d(values, k, group_cost=-5, search="wilber")
         best = min(
-            Fraction(total, naive.WHOLE) - 5 * (len(cuts) - 1)
+            Fraction(total, naive.COMMON_MULTIPLE) - 5 * (len(cuts) - 1)
             for total, cuts in naive.cut_costs(values.tolist(), naive.sse, k)
         )
-        assert price_of(values, labels) - 5 * (labels.max() + 1) == best, seed
+        assert cost_of(values, labels) - 5 * (labels.max() + 1) == best, seed
 
 
 @pytest.mark.parametrize("search", ["auto", "galil-park", "quadratic"])
-def test_missing_records_at_a_price(search):
+def test_a_cost_of_missing_records(search):
     for seed in range(150):
         rng, values, k = small_input(seed)
         charge = int(rng.integers(0, 30))
         labels = optimal_1d(values, k, shortage_cost=charge, search=search)
         sizes = np.bincount(labels)
-        found = price_of(values, labels) + charge * int(np.maximum(k - sizes, 0).sum())
+        found = cost_of(values, labels) + charge * int(np.maximum(k - sizes, 0).sum())
         best = min(
-            Fraction(total, naive.WHOLE) + charge * sum(max(k - (j - i), 0) for i, j in pairwise(cuts))
+            Fraction(total, naive.COMMON_MULTIPLE) + charge * sum(max(k - (j - i), 0) for i, j in pairwise(cuts))
             for total, cuts in naive.cut_costs(values.tolist(), naive.sse, 1)
         )
         assert found == best, seed
 
 
-def test_free_shortage_gives_every_value_its_own_group_and_a_dear_one_none_below_k():
+def test_no_shortage_cost_makes_groups_of_one_and_a_high_one_none_below_k():
     values = np.array([1.0, 2.0, 4.0, 8.0])
     np.testing.assert_array_equal(optimal_1d(values, 2, shortage_cost=0.0), [0, 1, 2, 3])
     np.testing.assert_array_equal(optimal_1d(values, 2, shortage_cost=1e9), [0, 0, 1, 1])
 
 
 @pytest.mark.parametrize("cost", ["sse", "sae", "max-distance"])
-def test_at_most_so_many_groups(cost):
+def test_the_number_of_groups_is_limited(cost):
     for seed in range(150):
         rng, values, k = small_input(seed)
         most = int(rng.integers(1, 5))
         labels = optimal_1d(values, k, cost, max_groups=most)
         best = min(t for t, cuts in naive.cut_costs(values.tolist(), naive.COSTS[cost], k) if len(cuts) - 1 <= most)
-        assert price_of(values, labels, cost) * naive.WHOLE == best, seed
+        assert cost_of(values, labels, cost) * naive.COMMON_MULTIPLE == best, seed
         assert labels.max() < most
         assert np.bincount(labels).min() >= k
 
 
-def test_a_largest_size():
+def test_a_maximum_size():
     impossible = 0
     for seed in range(300):
         rng, values, k = small_input(seed)
@@ -94,7 +94,7 @@ def test_a_largest_size():
                 optimal_1d(values, k, max_size=largest)
             continue
         labels = optimal_1d(values, k, max_size=largest)
-        assert price_of(values, labels) * naive.WHOLE == ways[0][0], seed
+        assert cost_of(values, labels) * naive.COMMON_MULTIPLE == ways[0][0], seed
         assert np.bincount(labels).max() <= largest
     assert impossible > 5
 
@@ -105,7 +105,7 @@ def test_all_limits_at_once():
         rng, values, k = small_input(seed)
         largest, most, delta = k + int(rng.integers(1, 6)), int(rng.integers(2, 5)), int(rng.integers(1, 9))
         ways = [
-            Fraction(t, naive.WHOLE) + delta * (len(cuts) - 1)
+            Fraction(t, naive.COMMON_MULTIPLE) + delta * (len(cuts) - 1)
             for t, cuts in naive.cut_costs(values.tolist(), naive.sse, k, largest)
             if len(cuts) - 1 <= most
         ]
@@ -115,30 +115,30 @@ def test_all_limits_at_once():
             assert not ways, seed
             continue
         solved += 1
-        assert price_of(values, labels) + delta * (labels.max() + 1) == min(ways), seed
+        assert cost_of(values, labels) + delta * (labels.max() + 1) == min(ways), seed
         assert np.bincount(labels).max() <= largest
         assert labels.max() < most
     assert solved > 100
 
 
 @pytest.mark.parametrize("search", ["auto", "simple", "divide", "staggered", "wilber", "galil-park", "quadratic"])
-def test_whole_weights_are_repetitions_that_stay_together(search):
+def test_integer_weights_are_repetitions_that_stay_together(search):
     for seed in range(80):
         rng, values, k = small_input(seed)
         weights = rng.integers(1, 4, values.size)
         labels = optimal_1d(values, k, weights=weights, search=search)
 
-        def price(a, b, values=values, weights=weights):
+        def group_cost(a, b, values=values, weights=weights):
             pairs = list(zip(weights[a:b].tolist(), values[a:b].tolist(), strict=True))
             total = sum(w * x for w, x in pairs)
             return sum(w * x * x for w, x in pairs) - Fraction(total * total, sum(w for w, _ in pairs))
 
-        def whole(cuts, price=price):
-            return sum(price(a, b) for a, b in pairwise(cuts))
+        def total(cuts, group_cost=group_cost):
+            return sum(group_cost(a, b) for a, b in pairwise(cuts))
 
-        best = min(whole(cuts) for cuts in naive.all_cuts(values.size, k, values.size))
+        best = min(total(cuts) for cuts in naive.all_cuts(values.size, k, values.size))
         cuts = (0, *np.cumsum(np.bincount(labels)).tolist())
-        assert float(whole(cuts)) == pytest.approx(float(best), rel=1e-12, abs=1e-12), seed
+        assert float(total(cuts)) == pytest.approx(float(best), rel=1e-12, abs=1e-12), seed
 
 
 def test_equal_weights_change_nothing(rng):
@@ -161,35 +161,36 @@ def test_records_in_a_given_order():
         labels = optimal_ordered(points, k)
         assert (np.diff(labels) >= 0).all()
 
-        def price(cuts, points=points):
+        def total(cuts, points=points):
             return sum(naive.sse(column[a:b]) for column in points.T.tolist() for a, b in pairwise(cuts))
 
-        best = min(map(price, naive.all_cuts(n, k, n)))
-        assert price((0, *np.cumsum(np.bincount(labels)).tolist())) == best, seed
+        best = min(map(total, naive.all_cuts(n, k, n)))
+        assert total((0, *np.cumsum(np.bincount(labels)).tolist())) == best, seed
 
 
 def test_a_given_order_is_not_concave():
-    """On these eleven values a search that trusts in concavity stops at 341/12."""
+    """On these eleven values a search that assumes concavity stops at 341/12."""
     values = np.array([1, 1, 1, 6, 1, 0, 1, 4, 0, 1, 1])
     labels = optimal_ordered(values[:, None], 3)
     assert np.bincount(labels).tolist() == [3, 5, 3]
-    assert price_of(values, labels) == Fraction(388, 15)
+    assert cost_of(values, labels) == Fraction(388, 15)
 
 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
         ({"max_size": 1}, "max_size=1 is below k=2"),
-        ({"max_groups": 0}, "max_groups=0 leaves no group"),
-        ({"group_cost": float("nan")}, "group_cost must be a finite number"),
-        ({"shortage_cost": -1.0}, "shortage_cost must be a number of at least 0"),
-        ({"cost": "round_up"}, 'there is no cost "round_up"; did you mean "round-up"'),
-        ({"search": "simpl"}, 'there is no search "simpl"; did you mean "simple"'),
+        ({"max_groups": 0}, "max_groups=0 is not possible; choose an integer at least 1"),
+        ({"group_cost": float("nan")}, "group_cost=nan is not possible"),
+        ({"group_cost": float("inf")}, "group_cost=inf is not possible"),
+        ({"shortage_cost": -1.0}, "shortage_cost=-1.0 is not possible"),
+        ({"cost": "round_up"}, 'cost="round_up" is not possible; .*did you mean "round-up"'),
+        ({"search": "simpl"}, 'search="simpl" is not possible; .*did you mean "simple"'),
         ({"cost": "sae", "weights": [1, 1, 1, 1]}, 'cost="sae" has no weighted form'),
-        ({"cost": "rounded-mean"}, "needs whole numbers"),
+        ({"cost": "rounded-mean"}, "needs integers"),
     ],
 )
-def test_wrong_options_are_named(options, text):
+def test_wrong_options_raise_an_error_that_names_them(options, text):
     with pytest.raises(ParameterError, match=text):
         optimal_1d([1.5, 2.0, 3.0, 4.0], 2, **options)
 
@@ -197,11 +198,11 @@ def test_wrong_options_are_named(options, text):
 @pytest.mark.parametrize(
     ("weights", "text"), [([1, 1, 1], "there are 3 weights for 4"), ([1, 0, 1, -1], "2 of 4 weights are not positive")]
 )
-def test_wrong_weights_are_named(weights, text):
+def test_wrong_weights_raise_an_error(weights, text):
     with pytest.raises(DataError, match=text):
         optimal_1d([1.5, 2.0, 3.0, 4.0], 2, weights=weights)
 
 
-def test_a_table_of_layers_that_would_not_fit_is_refused():
+def test_a_table_of_layers_that_would_not_fit_raises_an_error():
     with pytest.raises(ParameterError, match="max_groups=30000 for 300000 records needs a table of 36 GB"):
         optimal_1d(np.arange(300_000), 2, max_groups=30_000)

@@ -1,4 +1,4 @@
-"""Optimal to rounding wherever the data lie; the faults of peers are tests here."""
+"""Optimal up to rounding for any location of the data; the errors of other packages are tests here."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -12,7 +12,7 @@ from naive import univariate as naive
 
 
 def exact_sse(values):
-    """The SSE of values i..j-1 as a fraction, from exact prefix sums of whole numbers."""
+    """The SSE of values i..j-1 as a fraction, from exact prefix sums of integers."""
     whole, scale = naive.integers(np.sort(values).tolist())
     whole = [x - whole[len(whole) // 2] for x in whole]
     first, second = [0], [0]
@@ -43,7 +43,7 @@ SEARCHES = ["auto", "simple", "simple+", "divide", "staggered", "wilber", "galil
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("mean", [0.0, 1e6, -1e9, 1e12])
-def test_optimal_to_rounding_for_means_up_to_a_million_million_spreads(search, mean, rng):
+def test_optimal_up_to_rounding_for_means_up_to_10_to_the_12_deviations(search, mean, rng):
     values = mean + rng.normal(size=400)
     for k in (2, 5, 20):
         assert exact_ratio(values, k, search=search) <= 1 + 1e-12
@@ -51,7 +51,7 @@ def test_optimal_to_rounding_for_means_up_to_a_million_million_spreads(search, m
 
 @pytest.mark.parametrize(("n", "k"), [(100, 3), (1000, 5), (2500, 15)])
 def test_default_settings_are_optimal_where_cells_of_k_values_fail(n, k):
-    """A group of up to 2k-1 values may touch three cells of k values; a peer forgets the middle one."""
+    """A group of up to 2k-1 values may touch three cells of k values; another package forgets the middle one."""
     for seed in range(5):
         assert exact_ratio(np.random.default_rng(seed).normal(size=n), k) <= 1 + 1e-13
 
@@ -59,12 +59,14 @@ def test_default_settings_are_optimal_where_cells_of_k_values_fail(n, k):
 def test_the_22_values_on_which_a_peer_fails():
     values = np.repeat([0, 1, 2, 3, 4, 5], [4, 3, 5, 1, 6, 3])
     labels = optimal_1d(values, 5)
-    cost = Fraction(sum(naive.sse(values[labels == g].tolist()) for g in range(labels.max() + 1)), naive.WHOLE)
+    cost = Fraction(
+        sum(naive.sse(values[labels == g].tolist()) for g in range(labels.max() + 1)), naive.COMMON_MULTIPLE
+    )
     assert cost == Fraction(26, 7)
 
 
-def test_large_mean_costs_nothing(rng):
-    """100,000 values with mean 10⁶ and unit spread: a peer loses 8 to 74 %."""
+def test_a_large_mean_does_not_change_the_loss(rng):
+    """100,000 values with mean 10⁶ and unit spread: another package loses 8 to 74 %."""
     values = rng.normal(size=100_000)
     shifted = np.round(1e6 + values, 9)
     labels = optimal_1d(shifted, 10)
@@ -88,7 +90,7 @@ def test_equally_spaced_integers_reach_the_known_optimum(n, k):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_far_outliers_do_not_blind_the_rest(search):
+def test_distant_outliers_do_not_reduce_the_accuracy_of_the_rest(search):
     """Six values near -10⁹, then thirty in [0, 1]: restarted sums without rebasing fail on all of these."""
     for seed in range(15):
         rng = np.random.default_rng(seed)
@@ -102,12 +104,12 @@ def test_far_outliers_do_not_blind_the_rest(search):
 
 @pytest.mark.parametrize("search", ["auto", "simple", "simple+", "divide", "staggered"])
 @pytest.mark.parametrize("k", [2, 7])
-def test_dear_groups_before_do_not_blind_cheap_ones_after(search, k, rng):
-    """Totals of 10¹⁷ would swallow all costs of the tail, some 10⁻³, if they were not rebased."""
+def test_groups_of_high_cost_do_not_reduce_the_accuracy_of_later_ones(search, k, rng):
+    """Totals of 10¹⁷ would absorb all costs of the tail, about 10⁻³, if they were not rebased."""
     tail = np.sort(2e10 + np.round(rng.random(200), 4))
     labels = optimal_1d(np.concatenate([1e9 * rng.random(50), tail]), k, search=search)
     cuts = np.cumsum(np.bincount(labels)) - 50
-    cuts = cuts[cuts >= 6 * k]  # a few groups after the last dear one, all that is compared is cheap
+    cuts = cuts[cuts >= 6 * k]  # a few groups after the last one of high cost
     cost = exact_sse(tail[cuts[0] :])
     found = sum(cost(i, j) for i, j in pairwise((cuts - cuts[0]).tolist()))
     optimum = naive.dynamic_program(range(200 - cuts[0]), k, cost)
@@ -131,15 +133,15 @@ def test_integers_are_exact(span):
 
 
 @pytest.mark.parametrize("cost", ["sae", "max-distance", "round-up", "round-down", "rounded-mean"])
-def test_whole_costs_of_integers_are_exact(cost):
-    price = naive.COSTS[cost]
+def test_integer_costs_of_integers_are_exact(cost):
+    group_cost = naive.COSTS[cost]
     for seed in range(20):
         values = np.sort(np.random.default_rng(seed).integers(0, 10**6, 12) + 2**52).tolist()
         labels = optimal_1d(values, 2, cost)
-        assert naive.cost_of_labels(values, labels, price) == naive.cut_costs(values, price, 2)[0][0]
+        assert naive.cost_of_labels(values, labels, group_cost) == naive.cut_costs(values, group_cost, 2)[0][0]
 
 
-def test_nanoseconds_beyond_2_to_the_53_are_told_apart():
+def test_nanoseconds_beyond_2_to_the_53_are_distinguished():
     start = np.datetime64("2020-01-01T00:00:00", "ns")
     times = start + np.array([0, 1, 2, 10, 11, 12, 10**18, 10**18 + 1, 10**18 + 2]).astype("m8[ns]")
     np.testing.assert_array_equal(optimal_1d(times, 3), np.repeat([0, 1, 2], 3))
@@ -153,6 +155,6 @@ def test_values_of_extreme_size(scale):
 
 
 def test_zero_mean_data_never_give_groups_below_k():
-    """A peer's cheap form of SSE returns a group of one here."""
+    """Another package's cheap form of SSE returns a group of one here."""
     labels = optimal_1d([0.5, -0.6, -0.5, 0.2, -0.6, 1.0], 2)
     assert np.bincount(labels).min() >= 2

@@ -1,10 +1,11 @@
-"""What a user of one column can rely on."""
+"""The documented behaviour for one column."""
 
 import os
 import subprocess
 import sys
 from datetime import date, timedelta
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -13,13 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shoal
 from shoal.core.grouping import Grouping
 from shoal.errors import DataError, ParameterError
 from shoal.methods.registry import get_method
+from shoal.methods.running import run
+from shoal.methods.univariate.costs import COLUMN_COSTS, INTEGER_COSTS
 from shoal.methods.univariate.exact_values import numbers
 from shoal.methods.univariate.optimal_1d import optimal_1d, optimal_ordered
 from shoal.methods.univariate.sorting import sort_values
 
+from naive import univariate as naive
 from strategies import points_and_k
 
 COSTS = ["sse", "sae", "max-distance", "round-up", "round-down"]
@@ -31,12 +36,12 @@ def test_example_of_the_package_of_the_authors(cost):
 
 
 def test_twice_k_unsorted_values_get_labels_in_the_order_of_the_records():
-    """A peer returns the labels of the sorted values, 0 0 1 1."""
+    """Another package returns the labels of the sorted values, 0 0 1 1."""
     np.testing.assert_array_equal(optimal_1d([3, 0, 2, 1], 2), [1, 0, 1, 0])
 
 
 def test_one_column_is_cut_where_its_gap_is():
-    """A peer cuts one column into fixed sizes: three small values, then five with a mean of 40."""
+    """Another package cuts one column into fixed sizes: three small values, then five with a mean of 40."""
     np.testing.assert_array_equal(optimal_1d([1, 1.1, 1.2, 1.3, 50, 50.1, 50.2, 50.3], 3), [0, 0, 0, 0, 1, 1, 1, 1])
 
 
@@ -75,7 +80,7 @@ def test_moving_and_scaling_change_nothing_where_they_are_exact(case):
 
 
 @given(points_and_k(max_d=1))
-def test_turning_the_sign_swaps_rounding_up_and_down(case):
+def test_changing_the_sign_exchanges_rounding_up_and_down(case):
     values, k = np.round(small(case[0][:, 0]), 3), case[1]
 
     def cost(values, labels):
@@ -148,7 +153,7 @@ def test_numbers_and_dates_of_every_kind(values):
     ],
     ids=repr,
 )
-def test_holes_are_refused_with_their_number(values):
+def test_missing_values_raise_an_error_that_counts_them(values):
     with pytest.raises(DataError, match="2 of 4 values are missing or infinite; remove or fill in these records"):
         optimal_1d(values, 2)
 
@@ -162,15 +167,15 @@ def test_holes_are_refused_with_their_number(values):
         (np.zeros((3, 2)), "values must be one column, not an array of 2 dimensions"),
     ],
 )
-def test_what_is_not_a_column_of_numbers_is_refused(values, text):
+def test_other_values_than_numbers_and_dates_raise_an_error(values, text):
     with pytest.raises(DataError, match=text.replace("<", ".")):
         optimal_1d(values, 2)
 
 
 @pytest.mark.parametrize(
-    ("k", "text"), [(1, "protects nobody"), (5, "needs at least 5 records"), (2.5, "whole number")]
+    ("k", "text"), [(1, "k must be at least 2"), (5, "needs at least 5 records"), (2.5, "k must be an integer")]
 )
-def test_a_k_that_cannot_be_is_refused(k, text):
+def test_an_impossible_k_raises_an_error(k, text):
     with pytest.raises(ParameterError, match=text):
         optimal_1d([1, 2, 3, 4], k)
 
@@ -180,13 +185,61 @@ def test_points_in_a_given_order_must_be_finite():
         optimal_ordered([[1.0], [np.nan]], 2)
 
 
-def test_the_registry_offers_it_without_what_gives_groups_below_k():
-    method = get_method("optimal-1d")
-    assert "shortage_cost" not in method.options
-    facts = {}
-    labels = method.run(np.array([[1.0], [9.0], [2.0], [8.0]]), 2, cost="sae", facts=facts)
-    np.testing.assert_array_equal(labels, [0, 1, 0, 1])
-    assert facts == {"search": "simple+", "groups": 2}
+def test_the_method_has_no_option_that_allows_groups_below_k():
+    assert "shortage_cost" not in get_method("optimal-1d").options
+    outcome = run("optimal-1d", np.array([[1.0], [9.0], [2.0], [8.0]]), 2, cost="sae")
+    np.testing.assert_array_equal(outcome.labels, [0, 1, 0, 1])
+    assert outcome.diagnostics == {"search": "simple+", "groups": 2}
+
+
+@pytest.mark.parametrize("cost", [*COSTS, "rounded-mean"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_objective_is_the_exact_optimum(cost, k):
+    for seed in range(20):
+        values = np.random.default_rng(seed).integers(-20, 20, 11)
+        objective = run("optimal-1d", values.astype(float), k, cost=cost).objective
+        exact = Fraction(naive.cut_costs(sorted(values.tolist()), naive.COSTS[cost], k)[0][0], naive.COMMON_MULTIPLE)
+        assert objective.name == cost
+        assert objective.value == pytest.approx(float(exact), rel=1e-13)
+        assert objective.scope == "all groupings"
+        assert objective.bound == (None if cost == "rounded-mean" else objective.value)
+
+
+def test_the_scope_of_the_bound_names_the_limits(rng):
+    values = rng.normal(size=50)
+
+    def scope(**options):
+        return run("optimal-1d", values, 3, **options).objective.scope
+
+    assert scope(max_size=5) == "all groupings"
+    assert scope(max_size=4) == "groupings with at most 4 records in a group"
+    assert scope(max_groups=4) == "groupings with at most 4 groups"
+    assert scope(group_cost=1e9, max_size=50) == "groupings with 1 groups"
+    assert scope(max_groups=9, max_size=7) == "groupings with at most 9 groups, at most 7 records in a group"
+
+
+def test_the_bound_holds_for_the_number_of_groups_that_a_group_cost_gives():
+    values = [1, 2, 4, 7, 11, 12, 13, 20, 21, 30, 30, 31]
+    outcome = run("optimal-1d", np.array(values, float), 2, group_cost=30.0)
+    groups = outcome.diagnostics["groups"]
+    same = [cost for cost, cuts in naive.cut_costs(values, naive.sse, 2) if len(cuts) - 1 == groups]
+    assert outcome.objective.bound == pytest.approx(min(same) / naive.COMMON_MULTIPLE)
+
+
+def test_protect_limits_the_size_of_groups_of_one_column(rng):
+    people = pl.DataFrame({"income": rng.normal(size=62)})
+    release = shoal.protect(people, 3, quasi=["income"], max_size=4, method="optimal-1d")
+    assert release.grouping.sizes.max() <= 4
+
+
+def test_costs_that_need_integers_are_listed(rng):
+    values = rng.normal(size=20)
+    for cost in COLUMN_COSTS:
+        if cost in INTEGER_COSTS:
+            with pytest.raises(ParameterError, match="needs integers"):
+                run("optimal-1d", values, 3, cost=cost)
+        else:
+            run("optimal-1d", values, 3, cost=cost)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +263,7 @@ def test_the_registry_offers_it_without_what_gives_groups_below_k():
 def test_sorting_equals_a_stable_argsort(kind, in_halves, rng, monkeypatch):
     n = 5000
     if in_halves:
-        monkeypatch.setattr("shoal.methods.univariate.sorting.LARGE", 1000)
+        monkeypatch.setattr("shoal.methods.univariate.sorting.PARALLEL_VALUES", 1000)
     values = {
         "normal": rng.normal(size=n),
         "ties": rng.integers(-9, 9, n) / 2,
@@ -231,7 +284,7 @@ def test_sorting_equals_a_stable_argsort(kind, in_halves, rng, monkeypatch):
     np.testing.assert_array_equal(ordered, values[expected])
 
 
-def test_numbers_keep_what_they_get():
+def test_an_array_of_floats_is_not_copied():
     values = np.array([3.0, 1.0])
     assert numbers(values) is values
 
@@ -249,11 +302,11 @@ def test_a_second_process_compiles_nothing(tmp_path):
 import numpy as np
 from shoal.core.compiled import when_compiling
 from shoal.methods.univariate.optimal_1d import optimal_1d
-said = []
-with when_compiling(said.append):
+messages = []
+with when_compiling(messages.append):
     for search in ("direct", "divide", "wilber"):
         optimal_1d(np.array([3.0, 1.0, 2.0, 4.0, 9.0]), 2, search=search)
-print(*said)
+print(*messages)
 """
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     first, second = (

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from shoal.core.grouping import Grouping
 from shoal.errors import ParameterError
 from shoal.methods.registry import get_method
-from shoal.methods.univariate.k_means_merged import kmeans_merged
+from shoal.methods.running import run
+from shoal.methods.univariate.k_means_merged import k_means_merged
 from shoal.methods.univariate.nearest_neighbour_forest import _cut, nearest_neighbour_forest
 from shoal.methods.univariate.optimal_1d import optimal_1d
 from shoal.methods.univariate.projection import (
@@ -29,9 +30,9 @@ def test_groups_are_never_below_k(name, case):
     points, k = case
     method = get_method(name)
     before = points.copy()
-    labels = method.run(points, k)
+    labels = run(name, points, k).labels
     Grouping(labels, k, max_size=method.max_size and method.max_size(k))
-    np.testing.assert_array_equal(labels, method.run(points, k))
+    np.testing.assert_array_equal(labels, run(name, points, k).labels)
     np.testing.assert_array_equal(points, before)
 
 
@@ -40,14 +41,14 @@ def test_groups_are_never_below_k(name, case):
 def test_options_keep_groups_at_k(case):
     points, k = case
     for factor in (0.5, 2.0, 100.0):
-        Grouping(kmeans_merged(points, k, factor=factor, seed=3), k)
-    Grouping(projection(points, k, axis="random", directions=3, signed=True), k, max_size=2 * k - 1)
+        Grouping(k_means_merged(points, k, factor=factor, seed=3).labels, k)
+    Grouping(projection(points, k, axis="random", directions=3, signed=True).labels, k, max_size=2 * k - 1)
     Grouping(nearest_neighbour_forest(points, k, seed=5), k, max_size=2 * k - 1)
 
 
 def test_one_column_is_its_own_projection(rng):
     values = rng.normal(size=200)
-    np.testing.assert_array_equal(projection(values[:, None], 5), optimal_1d(values, 5))
+    np.testing.assert_array_equal(projection(values[:, None], 5).labels, optimal_1d(values, 5))
 
 
 def test_principal_axis_finds_the_long_side(rng):
@@ -57,14 +58,14 @@ def test_principal_axis_finds_the_long_side(rng):
 
 def test_more_directions_are_never_worse(rng):
     points = rng.normal(size=(300, 4))
-    facts = [{} for _ in range(3)]
-    losses = []
-    for directions, found in zip((1, 5, 20), facts, strict=True):
-        labels = projection(points, 4, axis="random", directions=directions, seed=2, facts=found)
-        losses.append(grouped_sse(points, labels))
-        assert losses[-1] == pytest.approx(min(found["sse"]))
+    outcomes = [projection(points, 4, axis="random", directions=tries, seed=2) for tries in (1, 5, 20)]
+    for outcome in outcomes:
+        assert outcome.objective.value == pytest.approx(grouped_sse(points, outcome.labels))
+        assert outcome.objective.value == min(outcome.diagnostics["sse_of_each_direction"])
+    losses = [outcome.objective.value for outcome in outcomes]
     assert losses == sorted(losses, reverse=True)
-    assert facts[2]["sse"][:5] == facts[1]["sse"]
+    few, many = (outcome.diagnostics["sse_of_each_direction"] for outcome in outcomes[1:])
+    assert many[:5] == few
 
 
 def test_individual_ranking_is_not_anonymous_over_two_columns(rng):
@@ -92,20 +93,20 @@ def test_a_star_is_cut_although_all_edges_meet():
     assert max(map(len, groups)) <= 5
 
 
-def test_kmeans_finds_clusters_that_are_there(rng):
+def test_k_means_finds_separated_clusters(rng):
     points = np.repeat(rng.normal(scale=100, size=(10, 3)), 6, axis=0) + 0.01 * rng.normal(size=(60, 3))
-    labels = kmeans_merged(points, 5, factor=1.0, seed=1)
+    labels = k_means_merged(points, 5, factor=1.0, seed=1).labels
     assert all(np.unique(labels[6 * c : 6 * c + 6]).size == 1 for c in range(10))
 
 
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda p: projection(p, 2, axis="minor"), 'axis="minor" is neither'),
-        (lambda p: projection(p, 2, axis="random", directions=0), "directions=0"),
-        (lambda p: kmeans_merged(p, 2, factor=0.0), "factor=0.0 gives no centres"),
+        (lambda p: run("projection", p, 2, axis="minor"), 'axis="minor" is not possible'),
+        (lambda p: run("projection", p, 2, axis="random", directions=0), "directions=0 is not possible"),
+        (lambda p: run("k-means-merged", p, 2, factor=0.0), "factor=0.0 is not possible"),
     ],
 )
-def test_wrong_options_are_named(call, text):
+def test_wrong_options_raise_an_error_that_names_them(call, text):
     with pytest.raises(ParameterError, match=text):
         call(np.zeros((4, 2)))

@@ -21,7 +21,7 @@ def test_finds_the_leftmost_minimum_of_every_row(rows, columns, ties, seed):
     np.testing.assert_array_equal(out, matrix.argmin(axis=1))
 
 
-def test_looks_at_a_part_of_the_matrix(rng):
+def test_reads_a_part_of_the_matrix(rng):
     matrix = monge(rng, 30, 30, ties=False)
     out = np.full(10, -1)
     smawk(5, 10, 12, 9, matrix, out)
@@ -29,13 +29,13 @@ def test_looks_at_a_part_of_the_matrix(rng):
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1000, 10), (10, 1000), (700, 700)])
-def test_number_of_looks_is_linear(rows, columns, rng):
+def test_the_number_of_evaluations_is_linear(rows, columns, rng):
     matrix = monge(rng, rows, columns, ties=False)
-    looks = 0
+    evaluations = 0
 
     def value(row, column, state):
-        nonlocal looks
-        looks += 1
+        nonlocal evaluations
+        evaluations += 1
         return state[row, column]
 
     plain = smawk.function
@@ -43,4 +43,4 @@ def test_number_of_looks_is_linear(rows, columns, rng):
     out = np.full(rows, -1)
     copy(0, rows, 0, columns, matrix, out)
     np.testing.assert_array_equal(out, matrix.argmin(axis=1))
-    assert looks <= 5 * (rows + columns)
+    assert evaluations <= 5 * (rows + columns)

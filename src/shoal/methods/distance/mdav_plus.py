@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.kernels import small_mdav as plain
-from shoal.methods.kernels.group_growth import begin, grow, join_closest, never_join
+from shoal.methods.kernels.group_growth import fixed_size_groups
 from shoal.methods.registry import method
 
 
 @method(
     "mdav-plus",
     title="Groups of k around the records farthest from a fixed centre",
-    cost="n² d / k",
+    complexity="n² d / k",
     guarantee="groups have k to 2k-1 records, nearly all of them k",
     reference="Thaeter 2021, Alg. 3; Solanas & Martínez-Ballesté 2006",
     when="time is critical; up to a million records of few attributes",
@@ -27,20 +26,6 @@ from shoal.methods.registry import method
 def mdav_plus(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT) -> NDArray[np.int64]:
     """Group records by MDAV⁺.
 
-    Parameters
-    ----------
-    points
-        n x d, standardised.
-    k
-        The smallest group allowed.
-    progress
-        Hears how many records are grouped.
-
-    Returns
-    -------
-    labels
-        The group of each record.
-
     Examples
     --------
     >>> import numpy as np
@@ -48,11 +33,4 @@ def mdav_plus(points: NDArray[np.float64], k: int, *, progress: Progress = SILEN
     array([1, 0, 1, 0, 1])
     """
     progress.stage("grouping (mdav-plus)", len(points))
-    if len(points) <= plain.FEW:
-        labels: NDArray[np.int64] = plain.plain_star(points, k, plain.NEVER, False, 0.0)
-        progress.advance(len(points))
-        return labels
-    cloud, growth, groups = begin(points, k)
-    grow(cloud, growth, groups, k, never_join(), k, progress)
-    join_closest(points, groups, growth.labels, by_cost=False)
-    return growth.labels
+    return fixed_size_groups(points, k, progress)

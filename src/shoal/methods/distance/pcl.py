@@ -1,19 +1,19 @@
 """PCL: k-means whose cells are kept at equal size by an offset for each centre.
 
 Thaeter 2021, Algorithm 10 (section 6.2); Rebollo-Monedero et al. 2013, doi:10.1016/j.ins.2012.07.036
-(probability-constrained Lloyd). Neither gives a recipe for the offsets. Ours: a record goes to the centre with the
+(probability-constrained Lloyd). Neither gives an algorithm for the offsets. Here a record goes to the centre with the
 least squared distance plus offset; in each step the offset of a cell rises with its surplus of records and falls with
-its lack, by a step that shrinks when the greatest surplus stops falling. That is gradient ascent on the dual of the
-balanced assignment problem. Steps end when all cells are within 10 % of n/K; what is still below k at the end is merged
-and what reaches 2k is split, as in LMaS.
+its deficit, by a step that shrinks when the greatest surplus stops falling. That is gradient ascent on the dual of the
+balanced assignment problem. Steps end when all cells are within 10 % of n/K; cells that are still below k at the end
+are merged and those of 2k and more split, as in LMaS.
 
-Cost O(n² d steps / k) time, O(n d) memory. Worth a try beside ona-star for k of 50 and more: it won on Census and
-Credit Card, and lost on Adult at k = 500, where many records are equal and cells cannot be.
+Cost O(n² d steps / k) time, O(n d) memory. Try it beside ona-star for k of 50 and more: it lost less on Census and
+Credit Card, and more on Adult at k = 500, where many records are equal and cells cannot be.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 from shoal.core.compiled import compiled
 from shoal.core.progress import SILENT, Progress
 from shoal.core.threads import run_in_threads
+from shoal.methods.contract import Outcome
 from shoal.methods.distance.lloyd import centroids, k_means, merge
-from shoal.methods.kernels.centroids import spread
-from shoal.methods.refinement.ona_star_moves import split_large
+from shoal.methods.kernels.centroids import mean_variance
+from shoal.methods.options import Range
+from shoal.methods.refinement.split import split_large
 from shoal.methods.registry import method
 
 CHUNK = 4096
@@ -32,7 +34,7 @@ CHUNK = 4096
 @method(
     "pcl",
     title="k-means with cells of equal size",
-    cost="steps n² d / k",
+    complexity="steps n² d / k",
     guarantee="groups have k to 2k-1 records",
     reference="Thaeter 2021, Alg. 10; Rebollo-Monedero et al. 2013",
     when="k of 50 or more, beside ona-star",
@@ -42,41 +44,24 @@ def pcl(
     points: NDArray[np.float64],
     k: int,
     *,
-    max_rounds: int = 20,
-    steps: int = 30,
+    max_rounds: Annotated[int, Range(0)] = 20,
+    steps: Annotated[int, Range(1)] = 30,
     seed: int = 0,
     progress: Progress = SILENT,
-    facts: dict[str, Any] | None = None,
-) -> NDArray[np.int64]:
+) -> Outcome:
     """Group records by probability-constrained Lloyd.
 
     Parameters
     ----------
-    points
-        n x d, standardised.
-    k
-        The smallest group allowed.
     max_rounds
-        How often the centres are moved at most.
+        Maximum number of updates of the centres.
     steps
-        How often the offsets are adjusted in a round at most.
-    seed
-        Where the random numbers begin.
-    progress
-        Hears how many rounds are done.
-    facts
-        Receives the number of ``rounds`` and of ``groups below k`` before they were merged.
-
-    Returns
-    -------
-    labels
-        The group of each record.
+        Maximum number of adjustments of the offsets in a round.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from shoal.core.grouping import Grouping
-    >>> Grouping(pcl(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2), k=2).labels
+    >>> import numpy as np, shoal
+    >>> shoal.run_method("pcl", np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2).labels
     array([0, 1, 0, 1, 0])
     """
     clusters = len(points) // k
@@ -84,7 +69,7 @@ def pcl(
     progress.stage("grouping (pcl)", max_rounds)
     rows = np.ascontiguousarray(points.T)
     offsets = np.zeros(int(labels.max()) + 1)
-    enough = 1e-3 * spread(points)
+    enough = 1e-3 * mean_variance(points)
     before, rounds = np.inf, 0
     for _ in range(max_rounds):
         rounds += 1
@@ -95,10 +80,9 @@ def pcl(
         if abs(before - cost) < enough:
             break
         before = cost
-    if facts is not None:
-        facts["rounds"] = rounds
-        facts["groups below k"] = int((np.bincount(labels) < k).sum())
-    return split_large(points, merge(points, labels.astype(np.int64), k), k)
+    below = int((np.bincount(labels) < k).sum())
+    labels = split_large(points, merge(points, labels.astype(np.int64), k), k)
+    return Outcome(labels, diagnostics={"rounds": rounds, "groups_below_k": below})
 
 
 def _equal_cells(

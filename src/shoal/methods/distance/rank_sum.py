@@ -2,7 +2,7 @@
 
 Thaeter 2021, section 8.4; Mahmood et al. 2012. Records are ranked in each attribute and sorted once by the sum of their
 ranks. Cost O(n d log n + n² d / k) time, O(n d) memory. The ends of that order need not be far apart, so it loses more
-than mdav; use it to compare with published figures.
+than mdav; use it to compare with published results.
 """
 
 from __future__ import annotations
@@ -18,28 +18,14 @@ from shoal.methods.registry import method
 @method(
     "rank-sum",
     title="Fixed-size groups around the records with the lowest and highest rank sums",
-    cost="n² d / k",
+    complexity="n² d / k",
     guarantee="all groups have k records, one has up to 2k-1",
     reference="Thaeter 2021, section 8.4; Mahmood et al. 2012",
-    when="to compare with published figures",
+    when="comparison with published results",
     max_size=lambda k: 2 * k - 1,
 )
 def rank_sum(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT) -> NDArray[np.int64]:
     """Group records by rank sums.
-
-    Parameters
-    ----------
-    points
-        n x d, standardised.
-    k
-        The size of all groups but one, which has k to 2k-1 records.
-    progress
-        Hears how many records are grouped.
-
-    Returns
-    -------
-    labels
-        The group of each record.
 
     Examples
     --------
@@ -50,8 +36,8 @@ def rank_sum(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT
     n = len(points)
     progress.stage("grouping (rank-sum)", n)
     order = np.argsort(rank_sums(points), kind="stable")
-    cloud, growth, groups = begin(points, k, order, order[::-1])
-    grow(cloud, growth, groups, k, never_join(), 2 * k, progress)
+    projected, growth, groups = begin(points, k, order, order[::-1])
+    grow(projected, growth, groups, k, never_join(), 2 * k, progress)
     rest = growth.labels < 0
     growth.labels[rest] = groups.used[0]
     progress.advance(int(rest.sum()))

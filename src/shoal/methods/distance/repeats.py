@@ -1,57 +1,98 @@
-"""The search for a gain factor: 0.0, 0.1, ..., 2.0, the cheapest grouping wins (Thaeter 2021, section 5.2).
+"""Methods that run several times and keep the cheapest grouping: over gain factors, or over random starts.
 
-No rule is known that tells a good factor beforehand, so all are tried, on all cores.
+No rule is known that gives a good gain factor beforehand, so all of 0.0, 0.1, ..., 2.0 are tried (Thaeter 2021, section
+5.2). Random methods report the distribution of the losses and rounds of all runs (Tables 6.3 and 6.5). Runs share the
+cores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from statistics import fmean, median, pvariance
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import Progress
 from shoal.core.threads import run_in_threads
-from shoal.errors import ParameterError
+from shoal.methods.contract import Diagnostic, Outcome
 from shoal.methods.kernels.centroids import total_cost
 
-FACTORS = tuple(i / 10 for i in range(21))
+GAIN_FACTORS = tuple(i / 10 for i in range(21))
 
 
-def best_gain(
+def best_gain_factor(
     name: str,
     run: Callable[[float, Progress], NDArray[np.int64]],
     points: NDArray[np.float64],
     gamma: float | None,
     progress: Progress,
-    facts: dict[str, Any] | None,
-) -> NDArray[np.int64]:
-    """Return the labels of ``run`` for gamma, or for the best of all factors if gamma is None."""
-    if gamma is not None and not 0.0 <= gamma < np.inf:
-        raise ParameterError(f"gamma={gamma} is not possible; choose a factor of at least 0, or none to search for it")
-    factors = FACTORS if gamma is None else (float(gamma),)
+) -> Outcome:
+    """Return the grouping of ``run`` for gamma, or for the best of all gain factors if gamma is None.
+
+    Among equal costs the lowest factor wins. Diagnostics: ``gamma`` and, after a search, ``cost_of_each_gamma``.
+    """
+    factors = GAIN_FACTORS if gamma is None else (float(gamma),)
     progress.stage(f"grouping ({name})", len(factors) * len(points))
     shared = SharedProgress(progress)
     runs = run_in_threads(lambda factor: run(factor, shared), factors)
     costs = [total_cost(points, labels) for labels in runs]
     best = int(np.argmin(costs))
-    if facts is not None:
-        facts["gamma"] = factors[best]
-        if gamma is None:
-            facts["cost of each gamma"] = dict(zip(map(str, factors), costs, strict=True))
-    return runs[best]
+    diagnostics: dict[str, Diagnostic] = {"gamma": factors[best]}
+    if gamma is None:
+        diagnostics["cost_of_each_gamma"] = dict(zip(map(str, factors), costs, strict=True))
+    return Outcome(runs[best], diagnostics=diagnostics)
+
+
+def best_of_runs(
+    name: str,
+    run: Callable[[np.random.Generator, Progress], tuple[NDArray[np.int64], int]],
+    points: NDArray[np.float64],
+    runs: int,
+    seed: int,
+    progress: Progress,
+) -> Outcome:
+    """Return the cheapest grouping of several random runs; a run returns labels and the number of its rounds.
+
+    Every run has a random generator of its own, so run number 3 is the same whether 10 or 1000 are made. Diagnostics:
+    ``information_loss_of_the_runs`` and ``rounds_of_the_runs``.
+    """
+    progress.stage(f"grouping ({name}), {runs} runs", runs * len(points))
+    shared = SharedProgress(progress)
+
+    def job(number: int) -> tuple[float, int, NDArray[np.int64]]:
+        labels, rounds = run(np.random.default_rng([seed, number]), shared)
+        return total_cost(points, labels), rounds, labels
+
+    results = run_in_threads(job, range(runs))
+    costs = [cost for cost, _, _ in results]
+    total = total_cost(points, np.zeros(len(points), np.int64))
+    diagnostics = {
+        "information_loss_of_the_runs": _distribution([cost / total if total else 0.0 for cost in costs]),
+        "rounds_of_the_runs": _distribution([float(rounds) for _, rounds, _ in results]),
+    }
+    return Outcome(results[int(np.argmin(costs))][2], diagnostics=diagnostics)
+
+
+def _distribution(values: Sequence[float]) -> dict[str, float]:
+    return {
+        "lowest": min(values),
+        "highest": max(values),
+        "median": median(values),
+        "mean": fmean(values),
+        "variance": pvariance(values),
+    }
 
 
 class SharedProgress(Progress):
-    """Passes on the advances of several threads, one at a time, and leaves out their stages."""
+    """Passes the advances of several threads to one progress callback, one at a time, and omits their stages."""
 
-    def __init__(self, listener: Progress) -> None:
-        self._listener = listener
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
         self._lock = Lock()
 
     def advance(self, amount: int = 1) -> None:
         """Pass the amount on."""
         with self._lock:
-            self._listener.advance(amount)
+            self._progress.advance(amount)

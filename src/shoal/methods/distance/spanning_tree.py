@@ -2,7 +2,7 @@
 
 Thaeter 2021, section 8.1; Laszlo & Mukherjee 2005, doi:10.1109/TKDE.2005.112. Edges are visited from the longest to the
 shortest and cut if both parts keep k records; parts of 2k and more are then split by MDAV. Cost O(n² d) time, O(n d)
-memory. Good where the data fall into separate clumps, otherwise like mdav.
+memory. Good where the data fall into separate clusters, otherwise like mdav.
 """
 
 from __future__ import annotations
@@ -15,34 +15,21 @@ from numpy.typing import NDArray
 from shoal.core.compiled import compiled
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.distance.mdav import mdav
+from shoal.methods.refinement.split import split_large
 from shoal.methods.registry import method
 
 
 @method(
     "spanning-tree",
     title="Cuts the longest edges of the minimum spanning tree, then mdav inside large parts",
-    cost="n² d",
+    complexity="n² d",
     guarantee="groups have k to 2k-1 records",
     reference="Thaeter 2021, section 8.1; Laszlo & Mukherjee 2005",
-    when="records in well separated clumps; up to about 50,000",
+    when="records in well separated clusters; up to about 50,000",
     max_size=lambda k: 2 * k - 1,
 )
 def spanning_tree(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT) -> NDArray[np.int64]:
     """Group records by cutting the minimum spanning tree.
-
-    Parameters
-    ----------
-    points
-        n x d, standardised.
-    k
-        The smallest group allowed.
-    progress
-        Hears how many records the tree has reached.
-
-    Returns
-    -------
-    labels
-        The group of each record.
 
     Examples
     --------
@@ -61,26 +48,7 @@ def spanning_tree(points: NDArray[np.float64], k: int, *, progress: Progress = S
         progress.advance(stop - start)
     edges = np.lexsort((np.arange(n), -lengths))
     labels = _cut(parents, order, edges[edges != 0], k)
-    return split_by_mdav(points, labels, k)
-
-
-def split_by_mdav(points: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Return the labels with every group of 2k or more replaced by the groups of MDAV, which are numbered last.
-
-    Examples
-    --------
-    >>> split_by_mdav(np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 0, 0]), 2)
-    array([0, 0, 1, 1])
-    """
-    labels = labels.copy()
-    sizes = np.bincount(labels)
-    count = sizes.size
-    for g in np.flatnonzero(sizes >= 2 * k):
-        members = np.flatnonzero(labels == g)
-        parts = mdav(points[members], k)
-        labels[members] = count + parts
-        count += int(parts.max()) + 1
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return split_large(points, labels, k, mdav)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""V-MDAV: groups of k that go on growing while the next record is nearer to them than to anybody else.
+"""V-MDAV: groups of k that grow while the next record is nearer to them than to any other free record.
 
 Thaeter 2021, Algorithm 4 (section 5.1); Solanas & Martínez-Ballesté 2006. Cost O(n² k d) time at worst, O(n d) memory.
 Good on clustered data with the right gain factor, which has to be searched for; mdav-star-gamma is usually better.
@@ -6,91 +6,86 @@ Good on clustered data with the right gain factor, which has to be searched for;
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.compiled import compiled
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.distance.repeats import best_gain
-from shoal.methods.kernels.box_tree import no_stack, plant, remove, search
+from shoal.methods.contract import Outcome
+from shoal.methods.distance.repeats import best_gain_factor
+from shoal.methods.kernels.box_tree import build_tree, remove, search, search_stack
 from shoal.methods.kernels.centroids import add
 from shoal.methods.kernels.group_growth import FREE, begin, join_closest
+from shoal.methods.options import Range
 from shoal.methods.registry import method
 
 
 @method(
     "v-mdav",
     title="mdav-plus whose groups grow to 2k-1 where records are close, by a gain factor",
-    cost="21 n² k d",
+    complexity="21 n² k d",
     guarantee="groups have at least k records; fewer than k of them may enlarge groups of 2k-1",
     reference="Thaeter 2021, Alg. 4; Solanas & Martínez-Ballesté 2006",
-    when="to compare with published figures; clustered data",
+    when="comparison with published results; clustered data",
 )
 def v_mdav(
     points: NDArray[np.float64],
     k: int,
     *,
-    gamma: float | None = None,
+    gamma: Annotated[float, Range(0)] | None = None,
     progress: Progress = SILENT,
-    facts: dict[str, Any] | None = None,
-) -> NDArray[np.int64]:
+) -> Outcome:
     """Group records by V-MDAV.
 
     Parameters
     ----------
-    points
-        n x d, standardised.
-    k
-        The smallest group allowed.
     gamma
         The gain factor; 0 gives MDAV⁺, the authors advise 0.2 for scattered and 1.1 for clustered data; None tries 0.0,
         0.1, ..., 2.0 and keeps the cheapest grouping, the lowest factor among equals.
-    progress
-        Hears how many records are grouped.
-    facts
-        Receives ``gamma`` and, after a search, the cost for each factor.
-
-    Returns
-    -------
-    labels
-        The group of each record.
 
     Examples
     --------
     >>> import numpy as np
-    >>> v_mdav(np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]), 2, gamma=0.2)
+    >>> v_mdav(np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]), 2, gamma=0.2).labels
     array([1, 1, 1, 0, 0, 0])
     """
 
-    def run(factor: float, listener: Progress) -> NDArray[np.int64]:
-        cloud, growth, groups = begin(points, k)
-        scratch = np.empty(2 * k), np.empty(2 * k), np.empty((2, 2 * k), np.int64), np.empty(1, np.int64), no_stack()
+    def run(factor: float, shared: Progress) -> NDArray[np.int64]:
+        projected, growth, groups = begin(points, k)
+        scratch = (
+            np.empty(2 * k),
+            np.empty(2 * k),
+            np.empty((2, 2 * k), np.int64),
+            np.empty(1, np.int64),
+            search_stack(),
+        )
         while growth.done[FREE] >= k:
-            tree = plant(cloud.shades, np.flatnonzero(growth.labels < 0))
+            tree = build_tree(projected.projections, np.flatnonzero(growth.labels < 0))
             stop = max(k, int(growth.done[FREE]) // 2)
             while growth.done[FREE] >= stop:
                 before = int(growth.done[FREE])
-                _rounds(cloud, tree, growth, groups, k, float(factor), stop, *scratch)
-                listener.advance(before - int(growth.done[FREE]))
+                _rounds(projected, tree, growth, groups, k, float(factor), stop, *scratch)
+                shared.advance(before - int(growth.done[FREE]))
         join_closest(points, groups, growth.labels, by_cost=False)
         return growth.labels
 
-    return best_gain("v-mdav", run, points, gamma, progress, facts)
+    return best_gain_factor("v-mdav", run, points, gamma, progress)
 
 
 @compiled
 def _rounds(
-    cloud: Any, tree: Any, growth: Any, groups: Any, k: int, gamma: float, stop: int, near: Any, far: Any, records: Any,
-    found: Any, stack: Any,
+    projected: Any, tree: Any, growth: Any, groups: Any, k: int, gamma: float, stop: int, near: Any, far: Any, records:
+    Any, found: Any, stack: Any,
 ) -> None:  # fmt: skip
     """Make up to 200 groups of k to 2k-1 while ``stop`` records are free.
 
-    For each member, ``near`` is the distance to the nearest free record, which stands in the second row of records.
+    For each member, ``near`` is the distance to the nearest free record, whose number is in the second row of
+    ``records``.
     """
-    points, shades, _, slack = cloud
-    cells, numbers, plan, places = tree
+    points, projections, _, margin = projected
+    cells, numbers, layout, positions = tree
     orders, done, labels = growth
     sizes, sums, centroids, _, used = groups
     members = records[0]
@@ -109,13 +104,15 @@ def _rounds(
         used[0] = g + 1
         members[0] = r
         far[k - 1] = np.inf
-        search(points, shades, r, points, sizes, cells, numbers, plan, slack, 1.0, r, one, far, members[:k], stack)
+        search(
+            points, projections, r, points, sizes, cells, numbers, layout, margin, 1.0, r, one, far, members[:k], stack
+        )
         size = zero
         while True:
             q = members[size]
             labels[q] = g
             neighbours[size] = r  # not known yet, for r is no longer free
-            remove(cells, numbers, plan, places, q)
+            remove(cells, numbers, layout, positions, q)
             add(sizes, sums, centroids, g, points, q, one)
             size += 1
             if size < k:
@@ -123,18 +120,19 @@ def _rounds(
             if size == 2 * k - 1 or free == size or gamma <= 0.0:
                 break
             best = zero
-            for i in range(size + 1):  # the last search is for the company of the candidate
+            for i in range(size + 1):  # the last search is for the nearest neighbour of the candidate
                 q = neighbours[best] if i == size else members[i]
                 if i == size or labels[neighbours[i]] >= 0:
                     far[0] = np.inf
                     search(
-                        points, shades, q, points, sizes, cells, numbers, plan, slack, 1.0, q, zero, far, found, stack
+                        points, projections, q, points, sizes, cells, numbers, layout, margin, 1.0, q, zero, far, found,
+                        stack
                     )  # fmt: skip
                     near[i] = far[0]
                     neighbours[i] = found[0]
                 if i < size and (near[i] < near[best] or (near[i] == near[best] and neighbours[i] < neighbours[best])):
                     best = np.int64(i)
-            if near[best] >= gamma * near[size]:  # which is infinite if nobody else is free
+            if near[best] >= gamma * near[size]:  # which is infinite if no other record is free
                 break
             members[size] = neighbours[best]
         done[-1] = free - size

@@ -1,16 +1,16 @@
-"""A tree of blocks over points that come and go: searches for the nearest that touch few of them.
+"""A tree of boxes over points that are added and removed; its nearest-neighbour searches read few of the points.
 
-Points are seen by their shades (see ``shades``; with few attributes a point is its own shade). Shades are cut in halves
-along a spread direction until at most 32 are left; such a leaf holds them direction by direction. The boxes around 16
-neighbouring leaves stand direction by direction in a block of the same form, low sides before high sides, the boxes
-around 16 such blocks in the next, and so on. So bounds are computed for a whole block at a time with wide registers,
-and the true distance only where the shade is near enough.
+The tree holds projections of the points (see ``projected_points``; with few attributes a point is its own projection).
+They are cut in halves along a direction of large variance until at most 32 are left; such a leaf holds them direction
+by direction. The boxes around 16 neighbouring leaves are stored direction by direction in a block of the same form, low
+sides before high sides, the boxes around 16 such blocks in the next, and so on. So bounds are computed for a whole
+block at a time with wide registers, and the true distance only where the projection is near enough.
 
-A bound that is computed from a box with the same operations in the same order as a distance of shades can never
-contradict it, rounding included, because every operation is monotone; between shades and points lies a slack that is
-wider than all roundings. So the answers are those of a scan over all points, ties to the lowest number.
+A bound that is computed from a box with the same operations in the same order as a distance of projections can never
+contradict it, rounding included, because every operation is monotone; between projections and points lies a margin that
+is wider than all rounding errors. So the results are those of a scan over all points, ties to the lowest number.
 
-Trees are planted by numpy, and the kernels are few and take plain arrays: each one costs a user time when it is
+Trees are built by numpy, and the kernels are few and take plain arrays: each of them costs a user time when it is
 compiled for the first time.
 """
 
@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.inner import inner
+from shoal.core.compiled import inner
 
 LEAF = 32
 WIDE = 16
-LEVELS, SPARE, PLANTED, ROOM, FIRST = range(5)
-NOBODY = 2**62
+LEVELS, SPARE, FIRST_NEW, CAPACITY, FIRST = range(5)
+NOT_FOUND = 2**62
 """The number of a point that was not found."""
 DEPTH = 9
 
@@ -37,40 +37,40 @@ class Tree(NamedTuple):
     Parameters
     ----------
     cells
-        Blocks x directions x 32: the shades of each leaf, then level by level the boxes, 16 low and 16 high sides; inf
-        and -inf where there is no point. Box b of a level is the one around block b of the level below.
+        Blocks x directions x 32: the projections of each leaf, then level by level the boxes, 16 low and 16 high sides;
+        inf and -inf where there is no point. Box b of a level is the one around block b of the level below.
     numbers
         Leaves x 33: the number of each point, and at the end how many there are.
-    plan
-        How many levels of boxes there are, the first leaf for points that come later, the number of the first of them,
-        the first number for which there is no room, and the first block of each level.
-    places
+    layout
+        The number of levels of boxes, the first leaf for points that are added later, the number of the first of them,
+        the first number beyond the capacity, and the first block of each level.
+    positions
         For each number, 32 * leaf + position in the leaf; -1 if it is not in the tree.
     """
 
     cells: NDArray[np.float64]
     numbers: NDArray[np.int64]
-    plan: NDArray[np.int64]
-    places: NDArray[np.int64]
+    layout: NDArray[np.int64]
+    positions: NDArray[np.int64]
 
 
-def no_stack() -> NDArray[np.float64]:
-    """Return what searches need as scratch: distances in a leaf, then the bounds of a block for each level."""
+def search_stack() -> NDArray[np.float64]:
+    """Return the work array of searches: distances in a leaf, then the bounds of a block for each level."""
     return np.empty((DEPTH + 1, LEAF))
 
 
-def plant(shades: NDArray[np.float64], numbers: NDArray[np.int64], newcomers: int = 0) -> Tree:
-    """Return a tree over the rows of ``shades`` with these numbers, with room for so many with higher numbers."""
-    width = shades.shape[1]
-    rows = _arrange(shades, numbers)
+def build_tree(projections: NDArray[np.float64], numbers: NDArray[np.int64], newcomers: int = 0) -> Tree:
+    """Return a tree over the rows of ``projections`` with these numbers, and with capacity for new ones."""
+    width = projections.shape[1]
+    rows = _arrange(projections, numbers)
     leaves = len(rows)
     total = leaves + -(-newcomers // LEAF)
-    planted = int(numbers.max(initial=-1)) + 1
-    plan = np.array([0, leaves, planted, planted + (total - leaves) * LEAF, *[0] * DEPTH])
+    first_new = int(numbers.max(initial=-1)) + 1
+    layout = np.array([0, leaves, first_new, first_new + (total - leaves) * LEAF, *[0] * DEPTH])
     blocks, boxes = total, total
-    while plan[LEVELS] == 0 or boxes > 1:
-        plan[FIRST + plan[LEVELS]] = blocks
-        plan[LEVELS] += 1
+    while layout[LEVELS] == 0 or boxes > 1:
+        layout[FIRST + layout[LEVELS]] = blocks
+        layout[LEVELS] += 1
         boxes = -(-boxes // WIDE)
         blocks += boxes
     taken = rows >= 0
@@ -78,29 +78,29 @@ def plant(shades: NDArray[np.float64], numbers: NDArray[np.int64], newcomers: in
     held[:leaves, : rows.shape[1]] = rows
     held[:leaves, LEAF] = taken.sum(axis=1)
     held[leaves:, LEAF] = 0
-    places = np.full(max(len(shades), plan[ROOM]), -1, np.int64)
+    positions = np.full(max(len(projections), layout[CAPACITY]), -1, np.int64)
     leaf, slot = np.nonzero(taken)
-    places[rows[taken]] = leaf * LEAF + slot
+    positions[rows[taken]] = leaf * LEAF + slot
     cells = np.zeros((blocks, width, LEAF))
     cells[total:, :, :WIDE] = np.inf
     cells[total:, :, WIDE:] = -np.inf
-    inside = shades[rows].transpose(0, 2, 1)
+    inside = projections[rows].transpose(0, 2, 1)
     cells[:leaves, :, : rows.shape[1]] = inside
     low = np.where(taken[:, None, :], inside, np.inf).min(axis=2)
     high = np.where(taken[:, None, :], inside, -np.inf).max(axis=2)
-    for level in range(plan[LEVELS]):
+    for level in range(layout[LEVELS]):
         box = np.arange(len(low))
-        cells[plan[FIRST + level] + box // WIDE, :, box % WIDE] = low
-        cells[plan[FIRST + level] + box // WIDE, :, WIDE + box % WIDE] = high
-        above = plan[FIRST + level] + np.arange(-(-len(low) // WIDE))
+        cells[layout[FIRST + level] + box // WIDE, :, box % WIDE] = low
+        cells[layout[FIRST + level] + box // WIDE, :, WIDE + box % WIDE] = high
+        above = layout[FIRST + level] + np.arange(-(-len(low) // WIDE))
         low, high = cells[above, :, :WIDE].min(axis=2), cells[above, :, WIDE:].max(axis=2)
-    return Tree(cells, held, plan, places)
+    return Tree(cells, held, layout, positions)
 
 
-def _arrange(shades: NDArray[np.float64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _arrange(projections: NDArray[np.float64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the numbers in rows of at most 32 that lie close together, -1 after them where a row is not full.
 
-    All parts are halved at once, each along the direction in which a few of its points are most spread.
+    All parts are halved at once, each along the direction of largest variance of a few of its points.
     """
     leaves = 1
     while leaves * LEAF < numbers.size:
@@ -109,46 +109,36 @@ def _arrange(shades: NDArray[np.float64], numbers: NDArray[np.int64]) -> NDArray
     rows[0, : numbers.size] = numbers
     while len(rows) < leaves:
         half = rows.shape[1] // 2
-        few = shades[rows[:, :: max(1, half // 8)]]
+        few = projections[rows[:, :: max(1, half // 8)]]
         few = few - few[:, :1]
-        spread = (few * few).mean(axis=1) - few.mean(axis=1) ** 2
-        values = shades[rows, spread.argmax(axis=1)[:, None]]
+        variance = (few * few).mean(axis=1) - few.mean(axis=1) ** 2
+        values = projections[rows, variance.argmax(axis=1)[:, None]]
         values[rows < 0] = np.inf
         rows = np.take_along_axis(rows, np.argpartition(values, half, axis=1), axis=1).reshape(-1, half)
     return np.take_along_axis(rows, np.argsort(rows < 0, axis=1, kind="stable"), axis=1)
 
 
 @inner
-def apart(left: Any, a: int, right: Any, b: int) -> float:
-    """Return the squared distance of row a of the left table and row b of the right one."""
-    total = 0.0
-    for j in range(left.shape[1]):
-        difference = left[a, j] - right[b, j]
-        total += difference * difference
-    return total
-
-
-@inner
 def search(
-    points: Any, shades: Any, q: int, table: Any, sizes: Any, cells: Any, numbers: Any, plan: Any, slack: float,
+    points: Any, projections: Any, q: int, table: Any, sizes: Any, cells: Any, numbers: Any, layout: Any, margin: float,
     factor: float, without: int, first: int, distances: Any, found: Any, stack: Any,
 ) -> None:  # fmt: skip
-    """Fill the places from ``first`` on with the numbers of the rows of the table nearest to point q, in their order.
+    """Write the numbers of the rows of the table nearest to point q into ``found``, from ``first`` on, nearest first.
 
-    The last of the distances is the limit to begin with: farther points are not found, and places that stay empty have
-    the number NOBODY. The point ``without`` does not count. With a factor below 1 distances are weighted: rises of
+    The last of the distances is the initial limit: farther points are not found, and elements that stay empty have the
+    number NOT_FOUND. The point ``without`` does not count. With a factor below 1 distances are weighted: increases of
     cost are compared, size/(size+1) of the squared distance, and the factor is a lower bound of that.
     """
     last = found.size - 1
     limit = distances[last]
     for i in range(first, last + 1):
         distances[i] = limit
-        found[i] = NOBODY
-    side = np.sqrt(limit / factor) + slack  # no point within the limit has a shade beyond this
+        found[i] = NOT_FOUND
+    side = np.sqrt(limit / factor) + margin  # no point within the limit has a projection beyond this
     wide = 1.000000001 * side * side
     lanes = cells.shape[2] >> 1  # always 16, but loops of unknown length are compiled to wide registers
-    level = plan[LEVELS] - 1
-    block = plan[FIRST + level]
+    level = layout[LEVELS] - 1
+    block = layout[FIRST + level]
     down = True
     while True:
         row = level + 1
@@ -157,7 +147,7 @@ def search(
             for i in range(lanes):
                 stack[row, i] = 0.0
             for j in range(cells.shape[1]):
-                centre = shades[q, j]
+                centre = projections[q, j]
                 for i in range(lanes):
                     gap = max(cells[block, j, i] - centre, centre - cells[block, j, lanes + i], 0.0)
                     stack[row, i] += gap * gap
@@ -168,20 +158,20 @@ def search(
         if stack[row, lane] > wide or stack[row, lane] == np.inf:
             level += 1
             down = False
-            if level == plan[LEVELS]:
+            if level == layout[LEVELS]:
                 return
             continue
         stack[row, lane] = np.inf
-        box = (np.int64(stack[row, WIDE]) - plan[FIRST + level]) * WIDE + lane
+        box = (np.int64(stack[row, WIDE]) - layout[FIRST + level]) * WIDE + lane
         down = level > 0
         if down:
             level -= 1
-            block = plan[FIRST + level] + box
+            block = layout[FIRST + level] + box
             continue
         for i in range(2 * lanes):
             stack[0, i] = 0.0
         for j in range(cells.shape[1]):
-            centre = shades[q, j]
+            centre = projections[q, j]
             for i in range(2 * lanes):
                 gap = cells[box, j, i] - centre
                 stack[0, i] += gap * gap
@@ -197,28 +187,28 @@ def search(
                 score *= sizes[number] / (sizes[number] + 1.0)
             if number == without or score > limit or (score == limit and number > found[last]):
                 continue
-            place = last
-            while place > first and (
-                distances[place - 1] > score or (distances[place - 1] == score and found[place - 1] > number)
+            position = last
+            while position > first and (
+                distances[position - 1] > score or (distances[position - 1] == score and found[position - 1] > number)
             ):
-                distances[place] = distances[place - 1]
-                found[place] = found[place - 1]
-                place -= 1
-            distances[place] = score
-            found[place] = number
+                distances[position] = distances[position - 1]
+                found[position] = found[position - 1]
+                position -= 1
+            distances[position] = score
+            found[position] = number
             limit = distances[last]
-            side = np.sqrt(limit / factor) + slack
+            side = np.sqrt(limit / factor) + margin
             wide = 1.000000001 * side * side
 
 
 @inner
-def remove(cells: Any, numbers: Any, plan: Any, places: Any, number: int) -> None:
-    """Take a point out of the tree; a leaf that is empty loses its box, the other boxes stay."""
-    leaf = places[number] >> 5
-    slot = places[number] & 31
+def remove(cells: Any, numbers: Any, layout: Any, positions: Any, number: int) -> None:
+    """Remove a point from the tree; a leaf that becomes empty loses its box, the other boxes stay."""
+    leaf = positions[number] >> 5
+    slot = positions[number] & 31
     last = numbers[leaf, LEAF] - 1
     other = numbers[leaf, last]
-    block = plan[FIRST] + (leaf >> 4)
+    block = layout[FIRST] + (leaf >> 4)
     for j in range(cells.shape[1]):
         cells[leaf, j, slot] = cells[leaf, j, last]
         if last == 0:
@@ -226,5 +216,5 @@ def remove(cells: Any, numbers: Any, plan: Any, places: Any, number: int) -> Non
             cells[block, j, WIDE + (leaf & 15)] = -np.inf
     numbers[leaf, slot] = other
     numbers[leaf, LEAF] = last
-    places[other] = (leaf << 5) + slot
-    places[number] = -1
+    positions[other] = (leaf << 5) + slot
+    positions[number] = -1

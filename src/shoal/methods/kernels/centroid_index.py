@@ -1,7 +1,7 @@
-"""The closest group of a record: a tree over centroids that move, with room for the newest groups.
+"""The closest group of a record: a tree over centroids that move, with capacity for new groups.
 
-``clos`` of the thesis (section 5) is the group with the nearest centroid, ``clos''`` the one whose cost rises least;
-both ask the same tree, since the factor m/(m+1) between the two lies in k/(k+1)..1. Ties go to the group made first.
+``clos`` of Thaeter 2021 (section 5) is the group with the nearest centroid, ``clos''`` the one whose cost rises least;
+both search the same tree, since the factor m/(m+1) between the two lies in k/(k+1)..1. Ties go to the group made first.
 """
 
 from __future__ import annotations
@@ -10,61 +10,63 @@ from typing import Any
 
 import numpy as np
 
-from shoal.core.inner import inner
-from shoal.methods.kernels.box_tree import FIRST, LEAF, LEVELS, PLANTED, ROOM, SPARE, WIDE, Tree, plant
+from shoal.core.compiled import inner
+from shoal.methods.kernels.box_tree import CAPACITY, FIRST, FIRST_NEW, LEAF, LEVELS, SPARE, WIDE, Tree, build_tree
 from shoal.methods.kernels.centroids import Groups
 
 
 def index_groups(groups: Groups) -> Tree:
-    """Return an index of all groups that have members, with room for some new ones."""
+    """Return an index of all groups that have members, with capacity for new ones."""
     count = int(groups.used[0])
-    return plant(groups.shades, np.flatnonzero(groups.sizes[:count]), 4 * LEAF + count // 16)
+    return build_tree(groups.projections, np.flatnonzero(groups.sizes[:count]), 4 * LEAF + count // 16)
 
 
-def overdue(index: Tree, groups: Groups, soon: int = 0) -> bool:
-    """Say whether the index has no room for one more group, or for so many."""
-    return bool(groups.used[0] + soon >= index.plan[ROOM])
+def needs_rebuilding(index: Tree, groups: Groups, soon: int = 0) -> bool:
+    """Return whether the index lacks the capacity for one more group, or for ``soon`` more."""
+    return bool(groups.used[0] + soon >= index.layout[CAPACITY])
 
 
 @inner
-def follow(axes: Any, centroids: Any, shades: Any, g: int, cells: Any, numbers: Any, plan: Any, places: Any) -> None:
-    """Tell the index that the centroid of a group has moved, or that there is a new group; boxes only grow.
+def update_index(
+    axes: Any, centroids: Any, projections: Any, g: int, cells: Any, numbers: Any, layout: Any, positions: Any
+) -> None:
+    """Update the index where the centroid of a group has moved, or for a new group; boxes only grow.
 
-    A new group must find room, see ``overdue``.
+    There must be capacity for a new group, see ``needs_rebuilding``.
     """
     width = cells.shape[1]
-    if axes.shape[0] > 0:  # else the centroid is its own shade
+    if axes.shape[0] > 0:  # otherwise the centroid is its own projection
         rest = 0.0
         for a in range(width):
-            shades[g, a] = 0.0
+            projections[g, a] = 0.0
         for j in range(axes.shape[0]):
             for a in range(1, width):
-                shades[g, a - 1] += (centroids[g, j] - axes[j, 0]) * axes[j, a]
+                projections[g, a - 1] += (centroids[g, j] - axes[j, 0]) * axes[j, a]
         for j in range(axes.shape[0]):
             left = centroids[g, j] - axes[j, 0]
             for a in range(1, width):
-                left -= shades[g, a - 1] * axes[j, a]
+                left -= projections[g, a - 1] * axes[j, a]
             rest += left * left
-        shades[g, width - 1] = np.sqrt(rest)
-    if places[g] < 0:
-        box = plan[SPARE] + ((g - plan[PLANTED]) >> 5)
+        projections[g, width - 1] = np.sqrt(rest)
+    if positions[g] < 0:
+        box = layout[SPARE] + ((g - layout[FIRST_NEW]) >> 5)
         slot = numbers[box, LEAF]
         numbers[box, slot] = g
         numbers[box, LEAF] = slot + 1
-        places[g] = (box << 5) + slot
-    box = places[g] >> 5
+        positions[g] = (box << 5) + slot
+    box = positions[g] >> 5
     for j in range(width):
-        cells[box, j, places[g] & 31] = shades[g, j]
-    for level in range(plan[LEVELS]):
-        block = plan[FIRST + level] + (box >> 4)
+        cells[box, j, positions[g] & 31] = projections[g, j]
+    for level in range(layout[LEVELS]):
+        block = layout[FIRST + level] + (box >> 4)
         lane = box & 15
         inside = True
         for j in range(width):
-            if shades[g, j] < cells[block, j, lane]:
-                cells[block, j, lane] = shades[g, j]
+            if projections[g, j] < cells[block, j, lane]:
+                cells[block, j, lane] = projections[g, j]
                 inside = False
-            if shades[g, j] > cells[block, j, WIDE + lane]:
-                cells[block, j, WIDE + lane] = shades[g, j]
+            if projections[g, j] > cells[block, j, WIDE + lane]:
+                cells[block, j, WIDE + lane] = projections[g, j]
                 inside = False
         if inside:
             break

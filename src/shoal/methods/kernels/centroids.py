@@ -1,9 +1,9 @@
-"""The state of groups while they grow, shrink and trade records: sizes, sums, centroids, and the cost of any change.
+"""The state of groups that change: sizes, sums, centroids, the cost of a group and of any change.
 
-Sums are kept exactly (see ``sums``), so a centroid is the correctly rounded mean of the members however long the
-history of the group is. The cost of a change follows from sizes and centroids alone (Thaeter 2021, theorems 2.15 and
-2.19): a record x costs m/(m+1) δ(x, c)² in a group of m, and saves m/(m-1) δ(x, c)² where it leaves. The cost of a set
-is computed relative to one of its members, so that equal records cost exactly nothing.
+Sums are exact (see ``exact_sums``), so a centroid is the correctly rounded mean of the members however long the history
+of the group is. The cost of a change follows from sizes and centroids alone (Thaeter 2021, theorems 2.15 and 2.19): a
+record x costs m/(m+1) δ(x, c)² in a group of m, and saves m/(m-1) δ(x, c)² where it leaves. The cost of a set is
+computed relative to one of its members, so that equal records cost exactly nothing.
 
 Groups are numbered in the order of their creation; a group that is dissolved keeps its number and has size 0.
 """
@@ -16,8 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.inner import inner
-from shoal.methods.kernels.projected_points import Cloud, shades_of
+from shoal.core.compiled import inner
+from shoal.methods.kernels.projected_points import ProjectedPoints, projections_of
+
+GAIN_TOLERANCE = 1e-10
+"""The smallest gain that counts, as a share of the mean variance of the attributes."""
 
 
 class Groups(NamedTuple):
@@ -29,8 +32,9 @@ class Groups(NamedTuple):
         How many records each group has.
     sums
         Groups x 2 x d: the sum of the records, and its rounding error.
-    centroids, shades
-        The centroid of each group, and its shade (see ``shades``); the same array if a record is its own shade.
+    centroids, projections
+        The centroid of each group, and its projection (see ``projected_points``); the same array if a record is its own
+        projection.
     used
         One element: how many numbers are in use.
     """
@@ -38,29 +42,31 @@ class Groups(NamedTuple):
     sizes: NDArray[np.int64]
     sums: NDArray[np.float64]
     centroids: NDArray[np.float64]
-    shades: NDArray[np.float64]
+    projections: NDArray[np.float64]
     used: NDArray[np.int64]
 
 
-def no_groups(room: int, cloud: Cloud) -> Groups:
-    """Return a state without groups, with room for that many."""
-    d = cloud.points.shape[1]
-    centroids = np.zeros((room, d))
-    shades = np.zeros((room, cloud.shades.shape[1])) if cloud.axes.size else centroids
-    return Groups(np.zeros(room, np.int64), np.zeros((room, 2, d)), centroids, shades, np.zeros(1, np.int64))
+def empty_groups(capacity: int, projected: ProjectedPoints) -> Groups:
+    """Return a state without groups that has the capacity for that many."""
+    d = projected.points.shape[1]
+    centroids = np.zeros((capacity, d))
+    projections = np.zeros((capacity, projected.projections.shape[1])) if projected.axes.size else centroids
+    return Groups(
+        np.zeros(capacity, np.int64), np.zeros((capacity, 2, d)), centroids, projections, np.zeros(1, np.int64)
+    )
 
 
-def open_groups(cloud: Cloud, labels: NDArray[np.int64], room: int) -> Groups:
+def groups_of_labels(projected: ProjectedPoints, labels: NDArray[np.int64], capacity: int) -> Groups:
     """Return the state of the groups 0, 1, ... of these labels, none of which is empty."""
-    groups = no_groups(room, cloud)
+    groups = empty_groups(capacity, projected)
     sizes = np.bincount(labels)
     count = sizes.size
     order = np.argsort(labels, kind="stable")
     starts = np.cumsum(sizes) - sizes
-    total, error = np.zeros((2, count, cloud.points.shape[1]))
+    total, error = np.zeros((2, count, projected.points.shape[1]))
     for i in range(int(sizes.max())):  # the i-th member of all groups at once, as in ``add``
         g = np.flatnonzero(sizes > i)
-        value = cloud.points[order[starts[g] + i]]
+        value = projected.points[order[starts[g] + i]]
         high = total[g] + value
         part = high - total[g]
         low = (total[g] - (high - part)) + (value - part) + error[g]
@@ -70,17 +76,17 @@ def open_groups(cloud: Cloud, labels: NDArray[np.int64], room: int) -> Groups:
     groups.sums[:count, 0] = total
     groups.sums[:count, 1] = error
     groups.centroids[:count] = total / sizes[:, None]
-    groups.shades[:count] = shades_of(groups.centroids[:count], cloud.axes)
+    groups.projections[:count] = projections_of(groups.centroids[:count], projected.axes)
     groups.used[0] = count
     return groups
 
 
-def centre(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def mean_of_records(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the mean of the records, from sums that are rounded once.
 
     Examples
     --------
-    >>> centre(np.array([[1e16], [1.0], [-1e16]])) * 3
+    >>> mean_of_records(np.array([[1e16], [1.0], [-1e16]])) * 3
     array([1.])
     """
     return np.array([math.fsum(column) / len(points) for column in points.T.tolist()])
@@ -119,20 +125,47 @@ def total_cost(points: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
     return cost
 
 
-def spread(points: NDArray[np.float64]) -> float:
-    """Return the mean variance of the attributes: the unit in which gains are small or not.
+def group_costs(points: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the squared error of each group, in the order of the labels.
 
     Examples
     --------
-    >>> spread(np.array([[-1.0, 5.0], [1.0, 5.0]]))
+    >>> group_costs(np.array([[0.0], [2.0], [5.0], [5.0]]), np.array([0, 0, 1, 1]))
+    array([2., 0.])
+    """
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    sizes = np.diff(starts, append=labels.size)
+    apart = points[order] - np.repeat(points[order[starts]], sizes, axis=0)
+    apart -= np.repeat(np.add.reduceat(apart, starts) / sizes[:, None], sizes, axis=0)
+    return np.asarray(np.add.reduceat((apart**2).sum(axis=1), starts))
+
+
+def gain_tolerance(points: NDArray[np.float64]) -> float:
+    """Return the gain up to which a change of groups may be a rounding error and is not made.
+
+    Examples
+    --------
+    >>> gain_tolerance(np.array([[-1.0], [1.0]]))
+    1e-10
+    """
+    return GAIN_TOLERANCE * mean_variance(points)
+
+
+def mean_variance(points: NDArray[np.float64]) -> float:
+    """Return the mean variance of the attributes: the unit of tolerances.
+
+    Examples
+    --------
+    >>> mean_variance(np.array([[-1.0, 5.0], [1.0, 5.0]]))
     0.5
     """
     return float(points.var(axis=0).mean())
 
 
 @inner
-def distance(left: Any, right: Any) -> float:
-    """Return the squared distance of two points."""
+def squared_distance(left: Any, right: Any) -> float:
+    """Return the squared distance of two points, summed attribute by attribute."""
     total = 0.0
     for j in range(left.size):
         difference = left[j] - right[j]
@@ -141,16 +174,16 @@ def distance(left: Any, right: Any) -> float:
 
 
 @inner
-def cost_of(points: Any, members: Any, start: int, size: int) -> float:
-    """Return the cost of ``size`` of these records, from a start on, as a group; computed relative to the first."""
+def cost_of(points: Any, members: Any, size: int) -> float:
+    """Return the squared error of the first ``size`` of these records as a group, computed relative to the first."""
     total = 0.0
     for j in range(points.shape[1]):
-        reference = points[members[start], j]
+        reference = points[members[0], j]
         mean = 0.0
-        for i in range(start, start + size):
+        for i in range(size):
             mean += points[members[i], j] - reference
         mean /= size
-        for i in range(start, start + size):
+        for i in range(size):
             difference = points[members[i], j] - reference - mean
             total += difference * difference
     return total
@@ -158,7 +191,7 @@ def cost_of(points: Any, members: Any, start: int, size: int) -> float:
 
 @inner
 def add(sizes: Any, sums: Any, centroids: Any, g: int, points: Any, r: int, sign: int) -> None:
-    """Put a record into a group (sign 1), or take it out (-1); the sum is kept as in ``sums.add_exactly``."""
+    """Add a record to a group (sign 1) or remove it (-1); sums are updated as by ``exact_sums.add_exactly``."""
     sizes[g] += sign
     for j in range(points.shape[1]):
         value = sign * points[r, j]

@@ -1,8 +1,8 @@
 """Sums that neither drift nor depend on the order of the terms.
 
-A centroid that is kept up to date by adding and removing records loses digits with every step if it is kept in one
-float. Two floats, the second holding the rounding error of the first (Knuth's TwoSum), keep about 32 digits: removing
-what was added gives back what was there, and the rounded value is the correctly rounded sum in practice.
+A centroid that is updated by adding and removing records loses digits with every step if its sum is one float. Two
+floats, the second holding the rounding error of the first (Knuth's TwoSum), keep about 32 digits: removing what was
+added gives back what was there, and the rounded value is the correctly rounded sum in practice.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.inner import inner
+from shoal.core.compiled import inner
 
 
 def sums(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the sum of each attribute, rounded once, and what the rounding left over.
+    """Return the sum of each attribute, rounded once, and the rounding error.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""MDAV with distances in single precision, as sdcMicro computes them, to reproduce its figures exactly.
+"""MDAV with distances in single precision, as sdcMicro computes them, to reproduce its results exactly.
 
 Differences are rounded to float32, squared and summed in float32; among equally near records those with the highest
 numbers are taken. On data with many ties (Credit Card) this changes some groups.
@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.core.compiled import compiled
-from shoal.core.inner import inner
+from shoal.core.compiled import compiled, inner
 
 
 @inner
@@ -39,20 +38,20 @@ def single_farthest(points: Any, free: Any, count: int, reference: Any) -> int:
 
 @inner
 def single_group(points: Any, free: Any, count: int, seed: int, k: int, distance: Any, labels: Any, group: int) -> int:
-    """Close the group of the seed and its nearest records; return how many records are free then."""
+    """Form the group of the seed and its nearest records; return the number of records that remain free."""
     filled = 0
     members = np.empty(k, np.int64)
     for i in range(count):
         d = np.float32(-1.0) if free[i] == seed else single_squared(points[free[i]], points[seed])
         if filled == k and d > distance[k - 1]:
             continue
-        place = min(filled, k - 1)
-        while place > 0 and distance[place - 1] >= d:  # a later record goes before its equals
-            distance[place] = distance[place - 1]
-            members[place] = members[place - 1]
-            place -= 1
-        distance[place] = d
-        members[place] = free[i]
+        position = min(filled, k - 1)
+        while position > 0 and distance[position - 1] >= d:  # a later record goes before its equals
+            distance[position] = distance[position - 1]
+            members[position] = members[position - 1]
+            position -= 1
+        distance[position] = d
+        members[position] = free[i]
         filled = min(filled + 1, k)
     for i in range(k):
         labels[members[i]] = group

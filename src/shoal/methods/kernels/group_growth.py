@@ -1,26 +1,36 @@
-"""Growing groups around records in a fixed order: the common ground of MDAV⁺, MDAV* and their relatives.
+"""Growing groups around records in a fixed order, as MDAV⁺, MDAV* and related methods do.
 
-Records wait in an order (farthest from the centre first); the first free one either gathers its nearest free neighbours
-into a new group or joins a group that exists. What is left at the end joins the closest groups.
+Records are visited in an order (farthest from the centre first); the first free one either forms a new group with its
+nearest free neighbours or joins an existing group. The records left at the end join the closest groups.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.compiled import compiled
-from shoal.core.progress import Progress
-from shoal.methods.kernels.box_tree import NOBODY, ROOM, apart, no_stack, plant, remove, search
-from shoal.methods.kernels.centroid_index import follow, index_groups, overdue
-from shoal.methods.kernels.centroids import Groups, add, centre, cost_of, cost_of_joining, no_groups, squared_distances
-from shoal.methods.kernels.projected_points import Cloud, cloud_of
+from shoal.core.progress import SILENT, Progress
+from shoal.methods.kernels import small_mdav
+from shoal.methods.kernels.box_tree import CAPACITY, NOT_FOUND, build_tree, remove, search, search_stack
+from shoal.methods.kernels.centroid_index import index_groups, needs_rebuilding, update_index
+from shoal.methods.kernels.centroids import (
+    Groups,
+    add,
+    cost_of,
+    cost_of_joining,
+    empty_groups,
+    mean_of_records,
+    squared_distance,
+    squared_distances,
+)
+from shoal.methods.kernels.projected_points import ProjectedPoints, project
 
 FREE = -1
-NEVER = -1.0
-"""The gain factor at which no group is ever extended."""
+Closest = Literal["centroid", "cost"]
+"""Which group is closest to a record: the one with the nearest centroid, or the one whose cost rises least."""
 
 
 class Growth(NamedTuple):
@@ -29,9 +39,9 @@ class Growth(NamedTuple):
     Parameters
     ----------
     orders
-        The orders in which records lead, one a row; groups take their leaders from the rows in turn.
+        The orders in which records become centres of groups, one in each row; the rows are used in turn.
     done
-        How far each order is done, and at the end how many records are free.
+        How many records of each order are done, and as the last element how many records are free.
     labels
         The group of each record, -1 while it is free.
     """
@@ -42,7 +52,7 @@ class Growth(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """When a record joins a group instead of opening one: see ``grow_some``.
+    """The condition under which a record joins a group instead of forming one: see ``grow_some``.
 
     The factor is 1 if the closest group is the one with the nearest centroid, k/(k+1) if it is the one whose cost rises
     least.
@@ -56,11 +66,11 @@ class Rule(NamedTuple):
 
 def never_join() -> Rule:
     """Return the rule of methods whose groups all have k records."""
-    return Rule(NEVER, False, 1.0, 0.0)
+    return Rule(small_mdav.NO_EXTENSION, False, 1.0, 0.0)
 
 
 def farthest_first(points: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the records in the order of falling distance to the reference, ties to the lowest number.
+    """Return the records in the order of decreasing distance to the reference, ties to the lowest number.
 
     Examples
     --------
@@ -70,55 +80,58 @@ def farthest_first(points: NDArray[np.float64], reference: NDArray[np.float64]) 
     return np.argsort(-squared_distances(points, reference), kind="stable")
 
 
-def begin(points: NDArray[np.float64], k: int, *orders: NDArray[np.int64]) -> tuple[Cloud, Growth, Groups]:
-    """Return the state before the first group; without orders the records farthest from the centre lead first."""
+def begin(points: NDArray[np.float64], k: int, *orders: NDArray[np.int64]) -> tuple[ProjectedPoints, Growth, Groups]:
+    """Return the state before the first group; without orders the records farthest from the centre come first."""
     n = len(points)
-    cloud = cloud_of(points)
-    rows = np.array(orders or [farthest_first(points, centre(points))])
+    projected = project(points)
+    rows = np.array(orders or [farthest_first(points, mean_of_records(points))])
     done = np.zeros(len(rows) + 1, np.int64)
     done[FREE] = n
-    return cloud, Growth(rows, done, np.full(n, -1, np.int64)), no_groups(n // k, cloud)
+    return projected, Growth(rows, done, np.full(n, -1, np.int64)), empty_groups(n // k, projected)
 
 
-def grow(cloud: Cloud, growth: Growth, groups: Groups, k: int, rule: Rule, least: int, progress: Progress) -> None:
-    """Make groups until fewer than ``least`` records are free; trees are planted anew as they fit less and less."""
+def grow(
+    projected: ProjectedPoints, growth: Growth, groups: Groups, k: int, rule: Rule, least: int, progress: Progress
+) -> None:
+    """Make groups until fewer than ``least`` records are free; trees are built anew as records leave them."""
     index = index_groups(groups)
     found = np.empty((2, k), np.int64)
-    host = np.empty(1, np.int64)
+    target = np.empty(1, np.int64)
     far = np.empty(k)
-    stack = no_stack()
+    stack = search_stack()
     while growth.done[FREE] >= least:
-        tree = plant(cloud.shades, np.flatnonzero(growth.labels < 0))
+        tree = build_tree(projected.projections, np.flatnonzero(growth.labels < 0))
         stop = max(least, int(growth.done[FREE]) // 2)
         while growth.done[FREE] >= stop:
             before = int(growth.done[FREE])
-            grow_some(cloud, tree, growth, groups, index, rule, k, stop, found[0], found[1], host, far, stack)
-            if rule.gamma >= 0.0 and overdue(index, groups):
+            grow_some(projected, tree, growth, groups, index, rule, k, stop, found[0], found[1], target, far, stack)
+            if rule.gamma >= 0.0 and needs_rebuilding(index, groups):
                 index = index_groups(groups)
             progress.advance(before - int(growth.done[FREE]))
 
 
 @compiled
 def grow_some(
-    cloud: Any, tree: Any, growth: Any, groups: Any, index: Any, rule: Any, k: int, stop: int, members: Any,
-    others: Any, host: Any, far: Any, stack: Any,
+    projected: Any, tree: Any, growth: Any, groups: Any, index: Any, rule: Any, k: int, stop: int, members: Any,
+    others: Any, target: Any, far: Any, stack: Any,
 ) -> None:  # fmt: skip
-    """Serve up to 200 records while ``stop`` are free and the index has room.
+    """Visit up to 200 records while ``stop`` are free and the index has capacity.
 
-    A record joins a group if that is cheaper per record (thesis, Alg. 5 and 6): the rise of cost plus the cost of the
+    A record joins a group if that is cheaper per record (Thaeter 2021, Alg. 5 and 6): the rise of cost plus the cost of
+    the
     group that could then be made around its nearest neighbour v, over k+1 records, against the cost of its own group
-    over k; or, with the neighbour, if both together raise the cost of the group by less. Bounds spare most of the work.
+    over k; or, with the neighbour, if both together raise the cost of the group by less. Bounds avoid most of the work.
     """
-    points, shades, axes, slack = cloud
-    cells, numbers, plan, places = tree
+    points, projections, axes, margin = projected
+    cells, numbers, layout, positions = tree
     orders, done, labels = growth
-    sizes, sums, centroids, group_shades, used = groups
-    index_cells, index_numbers, index_plan, index_places = index
+    sizes, sums, centroids, group_projections, used = groups
+    index_cells, index_numbers, index_layout, index_positions = index
     gamma, with_neighbour, factor, tolerance = rule
     one = np.int64(1)
     for _ in range(200):
         free = done[-1]
-        if free < stop or (gamma >= 0.0 and used[0] >= index_plan[ROOM]):
+        if free < stop or (gamma >= 0.0 and used[0] >= index_layout[CAPACITY]):
             break
         turn = used[0] % orders.shape[0]
         r = orders[turn, done[turn]]
@@ -127,38 +140,39 @@ def grow_some(
             continue
         members[0] = r
         far[k - 1] = np.inf
-        search(points, shades, r, points, sizes, cells, numbers, plan, slack, 1.0, r, one, far, members, stack)
-        remove(cells, numbers, plan, places, r)
+        search(points, projections, r, points, sizes, cells, numbers, layout, margin, 1.0, r, one, far, members, stack)
+        remove(cells, numbers, layout, positions, r)
         g = used[0]
         joins = False
         if free > k and gamma >= 0.0:
-            own = cost_of(points, members, one - 1, k) / k
+            own = cost_of(points, members, k) / k
             reach = gamma * own * (k + 1) * (k + 1) / k
             if with_neighbour:
                 reach = max(reach, 2.0 * own * (k + 2) / k)
             far[0] = 1.000001 * reach
-            host[0] = NOBODY
+            target[0] = NOT_FOUND
             if reach > 0.0:
                 search(
-                    points, shades, r, centroids, sizes, index_cells, index_numbers, index_plan, slack, factor, -one,
-                    one - 1, far, host, stack,
+                    points, projections, r, centroids, sizes, index_cells, index_numbers, index_layout, margin, factor,
+                    -one, one - 1, far, target, stack,
                 )  # fmt: skip
-            if host[0] < g:
-                size = sizes[host[0]]
-                rise = size / (size + 1.0) * apart(points, r, centroids, host[0])
+            if target[0] < g:
+                size = sizes[target[0]]
+                rise = size / (size + 1.0) * squared_distance(points[r], centroids[target[0]])
                 if with_neighbour:
-                    both = cost_of_joining(sizes, sums, centroids, host[0], points, members, one + 1)
+                    both = cost_of_joining(sizes, sums, centroids, target[0], points, members, one + 1)
                     joins = both / 2 + tolerance < own
                 if not joins and rise / (k + 1) + tolerance < gamma * own:
                     v = members[1]
                     others[0] = v
                     far[k - 1] = np.inf
                     search(
-                        points, shades, v, points, sizes, cells, numbers, plan, slack, 1.0, v, one, far, others, stack
+                        points, projections, v, points, sizes, cells, numbers, layout, margin, 1.0, v, one, far, others,
+                        stack
                     )  # fmt: skip
-                    joins = (rise + cost_of(points, others, one - 1, k)) / (k + 1) + tolerance < gamma * own
+                    joins = (rise + cost_of(points, others, k)) / (k + 1) + tolerance < gamma * own
         if joins:
-            g = host[0]
+            g = target[0]
         else:
             used[0] = g + 1
         count = one if joins else k
@@ -166,14 +180,16 @@ def grow_some(
             add(sizes, sums, centroids, g, points, members[i], one)
             labels[members[i]] = g
             if i > 0:
-                remove(cells, numbers, plan, places, members[i])
+                remove(cells, numbers, layout, positions, members[i])
         done[-1] = free - count
         if gamma >= 0.0:
-            follow(axes, centroids, group_shades, g, index_cells, index_numbers, index_plan, index_places)
+            update_index(
+                axes, centroids, group_projections, g, index_cells, index_numbers, index_layout, index_positions
+            )
 
 
 def join_closest(points: NDArray[np.float64], groups: Groups, labels: NDArray[np.int64], by_cost: bool) -> None:
-    """Put every record without a group into its closest one, in the order of their numbers; centroids follow."""
+    """Assign every record without a group to its closest one, in the order of the records; centroids are updated."""
     count = int(groups.used[0])
     sizes, sums, centroids = groups.sizes[:count], groups.sums[:count], groups.centroids[:count]
     for r in np.flatnonzero(labels < 0):
@@ -187,3 +203,21 @@ def join_closest(points: NDArray[np.float64], groups: Groups, labels: NDArray[np
         low = (total - (high - part)) + (points[r] - part) + error
         sums[g] = high + low, low - ((high + low) - high)
         centroids[g] = sums[g, 0] / sizes[g]
+
+
+def fixed_size_groups(points: NDArray[np.float64], k: int, progress: Progress = SILENT) -> NDArray[np.int64]:
+    """Return the groups of MDAV⁺, numbered in the order in which they are made.
+
+    Examples
+    --------
+    >>> fixed_size_groups(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2)
+    array([1, 0, 1, 0, 1])
+    """
+    if len(points) <= small_mdav.SMALL_TABLE_RECORDS:
+        labels = small_mdav.mdav_star_of_small_table(points, k, small_mdav.NO_EXTENSION, False, 0.0)
+        progress.advance(len(points))
+        return labels
+    projected, growth, groups = begin(points, k)
+    grow(projected, growth, groups, k, never_join(), k, progress)
+    join_closest(points, groups, growth.labels, by_cost=False)
+    return growth.labels

@@ -9,23 +9,24 @@ from numpy.typing import NDArray
 
 from shoal.core.compiled import compiled
 from shoal.core.threads import run_in_threads
-from shoal.methods.kernels.box_tree import NOBODY, apart, no_stack, plant, remove, search
-from shoal.methods.kernels.centroid_index import follow
+from shoal.methods.kernels.box_tree import NOT_FOUND, build_tree, remove, search, search_stack
+from shoal.methods.kernels.centroid_index import update_index
+from shoal.methods.kernels.centroids import squared_distance
 from shoal.methods.kernels.exact_sums import add_exactly
-from shoal.methods.kernels.projected_points import Cloud, shades_of
+from shoal.methods.kernels.projected_points import ProjectedPoints, projections_of
 
 CHUNK = 4096
 
 
-def assign(cloud: Cloud, centres: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+def assign(projected: ProjectedPoints, centres: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
     """Return the nearest centre of each record, the first among equals, and the sum of squared distances."""
-    n = len(cloud.points)
-    tree = plant(shades_of(centres, cloud.axes), np.arange(len(centres)))
+    n = len(projected.points)
+    tree = build_tree(projections_of(centres, projected.axes), np.arange(len(centres)))
     labels = np.empty(n, np.int64)
     far = np.empty(n)
 
     def work(start: int) -> None:
-        _assign(cloud, tree, centres, labels, far, start, min(start + CHUNK, n), np.empty(1), no_stack())
+        _assign(projected, tree, centres, labels, far, start, min(start + CHUNK, n), np.empty(1), search_stack())
 
     run_in_threads(work, range(0, n, CHUNK))
     return labels, float(far.sum())
@@ -33,16 +34,16 @@ def assign(cloud: Cloud, centres: NDArray[np.float64]) -> tuple[NDArray[np.int64
 
 @compiled
 def _assign(
-    cloud: Any, tree: Any, centres: Any, labels: Any, far: Any, start: int, stop: int, distances: Any, stack: Any
+    projected: Any, tree: Any, centres: Any, labels: Any, far: Any, start: int, stop: int, distances: Any, stack: Any
 ) -> None:  # fmt: skip
     """Fill labels and distances of the records start..stop-1."""
-    points, shades, _, slack = cloud
-    cells, numbers, plan, places = tree
+    points, projections, _, margin = projected
+    cells, numbers, layout, positions = tree
     zero = np.int64(0)
     for r in range(start, stop):
         distances[0] = np.inf
         search(
-            points, shades, r, centres, places, cells, numbers, plan, slack, 1.0, zero - 1, zero, distances,
+            points, projections, r, centres, positions, cells, numbers, layout, margin, 1.0, zero - 1, zero, distances,
             labels[r : r + 1], stack,
         )  # fmt: skip
         far[r] = distances[0]
@@ -53,7 +54,7 @@ def draw_centres(points: Any, first: int, uniform: Any) -> Any:
     """Return the records that k-means++ draws as centres: the first, then one for each uniform number.
 
     A record is drawn with a probability proportional to its squared distance to the nearest centre so far; if all
-    distances are zero, every record is as likely.
+    distances are zero, all records are equally likely.
     """
     n = points.shape[0]
     chosen = np.empty(uniform.size + 1, np.int64)
@@ -64,7 +65,7 @@ def draw_centres(points: Any, first: int, uniform: Any) -> Any:
     for c in range(uniform.size):
         total = 0.0
         for r in range(n):
-            far[r] = min(far[r], apart(points, r, points, chosen[c]))
+            far[r] = min(far[r], squared_distance(points[r], points[chosen[c]]))
             total += far[r]
         target = uniform[c] * total
         drawn = min(n - 1, np.int64(uniform[c] * n))
@@ -80,24 +81,27 @@ def draw_centres(points: Any, first: int, uniform: Any) -> Any:
 
 @compiled
 def merge_small(
-    groups: Any, index: Any, axes: Any, slack: float, k: int, heir: Any, far: Any, host: Any, stack: Any
+    groups: Any, index: Any, axes: Any, margin: float, k: int, merged_into: Any, far: Any, target: Any, stack: Any
 ) -> int:  # fmt: skip
     """Merge every group of fewer than k records with the group whose centroid is nearest; return how many merged.
 
-    One pass in the order of the numbers: the small group takes the other one in; ``heir`` of the latter names it.
+    One pass in the order of the numbers: the other group becomes part of the small one, and ``merged_into`` of the
+    other
+    names the small one.
     """
-    sizes, sums, centroids, shades, used = groups
-    cells, numbers, plan, places = index
+    sizes, sums, centroids, projections, used = groups
+    cells, numbers, layout, positions = index
     zero = np.int64(0)
     merged = 0
     for g in range(used[0]):
         if 0 < sizes[g] < k:
             far[0] = np.inf
             search(
-                centroids, shades, g, centroids, sizes, cells, numbers, plan, slack, 1.0, g, zero, far, host, stack
+                centroids, projections, g, centroids, sizes, cells, numbers, layout, margin, 1.0, g, zero, far, target,
+                stack
             )  # fmt: skip
-            other = host[0]
-            if other == NOBODY:
+            other = target[0]
+            if other == NOT_FOUND:
                 break
             sizes[g] += sizes[other]
             sizes[other] = 0
@@ -105,8 +109,8 @@ def merge_small(
                 add_exactly(sums[g, 0], sums[g, 1], j, sums[other, 0, j])
                 add_exactly(sums[g, 0], sums[g, 1], j, sums[other, 1, j])
                 centroids[g, j] = sums[g, 0, j] / sizes[g]
-            remove(cells, numbers, plan, places, other)
-            follow(axes, centroids, shades, g, cells, numbers, plan, places)
-            heir[other] = g
+            remove(cells, numbers, layout, positions, other)
+            update_index(axes, centroids, projections, g, cells, numbers, layout, positions)
+            merged_into[other] = g
             merged += 1
     return merged

@@ -1,9 +1,10 @@
-"""Farthest searches in a tree: each box also knows how far its points reach from a fixed centre.
+"""Farthest searches in a tree: each box also has the greatest distance of its points from a fixed centre.
 
 The farthest records lie on the rim, where the corners of all boxes stick out and boxes alone exclude little. With s = q
 - c, δ(x, q)² = δ(x, c)² + |s|² - 2 (x - c)·s: the first term is bounded by the reach of the box, the last by its box
-or by Cauchy-Schwarz. The bound has other roundings than a distance, so it is widened by more than they can amount to;
-the answers are those of a scan over all points, ties to the lowest number. Points must be their own shades here.
+or by Cauchy-Schwarz. The bound is rounded differently from a distance, so it is widened by more than the rounding
+errors can amount to; the results are those of a scan over all points, ties to the lowest number. Points must be their
+own projections here.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.inner import inner
+from shoal.core.compiled import inner
 from shoal.methods.kernels.box_tree import FIRST, LEAF, LEVELS, WIDE, Tree, remove
 from shoal.methods.kernels.centroids import squared_distances
 
 
-class Shells(NamedTuple):
+class RadialBounds(NamedTuple):
     """The centre, the squared distance of each record to it, and the greatest of them in each box (-1: no points)."""
 
     centre: NDArray[np.float64]
@@ -26,7 +27,7 @@ class Shells(NamedTuple):
     reach: NDArray[np.float64]
 
 
-def draw_shells(tree: Tree, points: NDArray[np.float64], centre: NDArray[np.float64]) -> Shells:
+def radial_bounds_of(tree: Tree, points: NDArray[np.float64], centre: NDArray[np.float64]) -> RadialBounds:
     """Return how far the boxes of a tree reach from the centre."""
     leaves = len(tree.numbers)
     inside = np.arange(LEAF) < tree.numbers[:, LEAF:]
@@ -37,29 +38,31 @@ def draw_shells(tree: Tree, points: NDArray[np.float64], centre: NDArray[np.floa
     lanes[inside] = radii[members]
     reach = np.full((len(tree.cells) - leaves, WIDE), -1.0)
     far = lanes.max(axis=1)
-    for level in range(tree.plan[LEVELS]):
-        start = tree.plan[FIRST + level] - leaves
+    for level in range(tree.layout[LEVELS]):
+        start = tree.layout[FIRST + level] - leaves
         blocks = -(-len(far) // WIDE)
         reach[start : start + blocks].ravel()[: len(far)] = far
         far = reach[start : start + blocks].max(axis=1)
-    return Shells(centre, radii, reach)
+    return RadialBounds(centre, radii, reach)
 
 
 @inner
-def leave(cells: Any, numbers: Any, plan: Any, places: Any, radii: Any, reach: Any, number: int) -> None:
-    """Take a point out of the tree; boxes and their reach shrink."""
-    box = places[number] >> 5
-    remove(cells, numbers, plan, places, number)
+def remove_and_tighten(
+    cells: Any, numbers: Any, layout: Any, positions: Any, radii: Any, reach: Any, number: int
+) -> None:
+    """Remove a point from the tree, and shrink the boxes and their reach."""
+    box = positions[number] >> 5
+    remove(cells, numbers, layout, positions, number)
     below = box
     count = numbers[box, LEAF]
     shift = np.int64(0)
     far = -1.0
     for i in range(count):
         far = max(far, radii[numbers[box, i]])
-    for level in range(plan[LEVELS]):
-        block = plan[FIRST + level] + (box >> 4)
+    for level in range(layout[LEVELS]):
+        block = layout[FIRST + level] + (box >> 4)
         lane = box & 15
-        row = block - plan[FIRST]
+        row = block - layout[FIRST]
         same = reach[row, lane] == far
         reach[row, lane] = far
         for j in range(cells.shape[1]):
@@ -83,9 +86,9 @@ def leave(cells: Any, numbers: Any, plan: Any, places: Any, radii: Any, reach: A
 
 @inner
 def farthest(
-    points: Any, cells: Any, numbers: Any, plan: Any, centre: Any, reach: Any, query: Any, stack: Any
+    points: Any, cells: Any, numbers: Any, layout: Any, centre: Any, reach: Any, query: Any, stack: Any
 ) -> int:  # fmt: skip
-    """Return the number of the point farthest from the query, -1 in an empty tree; the tree is searched as usual."""
+    """Return the number of the point farthest from the query, -1 in an empty tree."""
     d = query.size
     lanes = cells.shape[2] >> 1
     length = 0.0
@@ -93,8 +96,8 @@ def farthest(
         length += (query[j] - centre[j]) * (query[j] - centre[j])
     best: Any = np.int64(-1)
     longest = 0.0
-    level = plan[LEVELS] - 1
-    block = plan[FIRST + level]
+    level = layout[LEVELS] - 1
+    block = layout[FIRST + level]
     down = True
     while True:
         row = level + 1
@@ -113,7 +116,7 @@ def farthest(
                     stack[row, i] += side * side
                     stack[0, i] += max((below - step) * step, -(above + step) * step)
             for i in range(lanes):
-                far = reach[block - plan[FIRST], i]
+                far = reach[block - layout[FIRST], i]
                 margin = 1e-13 * (d + 10) * (far + length)
                 bound = far + length + 2.0 * min(stack[0, i], np.sqrt(max(far, 0.0) * length)) + margin
                 stack[row, i] = min(stack[row, i], bound) if far >= 0.0 else -1.0
@@ -124,15 +127,15 @@ def farthest(
         if stack[row, lane] < longest:
             level += 1
             down = False
-            if level == plan[LEVELS]:
+            if level == layout[LEVELS]:
                 return best
             continue
         stack[row, lane] = -1.0
-        box = (np.int64(stack[row, WIDE]) - plan[FIRST + level]) * WIDE + lane
+        box = (np.int64(stack[row, WIDE]) - layout[FIRST + level]) * WIDE + lane
         down = level > 0
         if down:
             level -= 1
-            block = plan[FIRST + level] + box
+            block = layout[FIRST + level] + box
             continue
         for i in range(2 * lanes):
             stack[0, i] = 0.0

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from shoal.core.inner import inner
+from shoal.core.compiled import inner
 
 
 @inner
 def below(state: Any, limit: int) -> Any:
-    """Return a random whole number in 0..limit-1; state: one uint64, changed in place."""
+    """Return a random integer in 0..limit-1; state: one uint64, changed in position."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -22,7 +22,7 @@ def below(state: Any, limit: int) -> Any:
 
 @inner
 def shuffle(state: Any, items: Any) -> None:
-    """Put the items into a random order."""
+    """Shuffle the items."""
     for i in range(items.size - 1, 0, -1):
         other = below(state, i + 1)
         kept = items[i]

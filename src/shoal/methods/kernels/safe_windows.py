@@ -1,7 +1,8 @@
 """Compiled loops of SAFE: the best change of three entries of a frequency vector (Cost 2023, Algorithms 2 and 4).
 
-y: the vector so far; error: A y - A y0 for every cell, kept up to date; limit: the error allowed in every cell. Changes
-of -3 to 3 are tried for every entry of a window, for k other than 3 also those to 0 and to k.
+y: the current vector; error: A y - A y0 for every cell, updated with y; limit: the error allowed in every cell. Changes
+of -3 to 3 are tried for every entry of a window, for k other than 3 also those to 0 and to k. A *problem* is an entry
+between 1 and k - 1.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from shoal.core.compiled import compiled
-from shoal.core.inner import inner
+from shoal.core.compiled import compiled, inner
 
 
 @inner
 def _steps(y: Any, y0: Any, k: Any, deviation: Any, anonymous: Any, steps: Any) -> Any:
-    """Write the changes allowed for one entry in ascending order; returns how many."""
+    """Write the changes allowed for one entry in ascending order; returns their number."""
     count = 0
     down = y > 3 and k != 3
     if down and y0 <= deviation:
@@ -37,18 +37,18 @@ def _steps(y: Any, y0: Any, k: Any, deviation: Any, anonymous: Any, steps: Any) 
 def change_window(
     cells: Any, y0: Any, y: Any, error: Any, limit: Any, window: Any, k: Any, deviation: Any, improving: Any, work: Any
 ) -> Any:  # fmt: skip
-    """Apply the best change of the entries of a window (-1: no entry); returns by how many problems fall.
+    """Apply the best change of the entries of a window (-1: no entry); returns the decrease of the number of problems.
 
-    work: 5 x (3 s + 16) whole numbers of room.
+    work: array of 5 x (3 s + 16) integers, overwritten.
     """
     used = 0
     for s in range(cells.shape[1]):
-        for place in range(3):
-            if window[place] < 0:
+        for position in range(3):
+            if window[position] < 0:
                 continue
-            cell = cells[window[place], s]
+            cell = cells[window[position], s]
             seen = False
-            for before in range(place):
+            for before in range(position):
                 seen = seen or (window[before] >= 0 and cells[window[before], s] == cell)
             if seen:
                 continue
@@ -58,26 +58,26 @@ def change_window(
                 shared = window[other] >= 0 and cells[window[other], s] == cell
                 work[2 + other, used] = 1 if shared else 0
             used += 1
-    room = 3 * cells.shape[1]
+    steps_at = 3 * cells.shape[1]
     counts = np.zeros(3, np.int64)
-    for place in range(3):
-        if window[place] < 0:
-            work[place, room] = 0
-            counts[place] = 1
+    for position in range(3):
+        if window[position] < 0:
+            work[position, steps_at] = 0
+            counts[position] = 1
         else:
-            i = window[place]
-            counts[place] = _steps(y[i], y0[i], k, deviation, improving, work[place, room:])
+            i = window[position]
+            counts[position] = _steps(y[i], y0[i], k, deviation, improving, work[position, steps_at:])
     best = np.full(3, 2**60)
     found = np.zeros(3, np.int64)
     any_found = False
     problems_before = 0
-    for place in range(3):
-        if window[place] >= 0 and 0 < y[window[place]] < k:
+    for position in range(3):
+        if window[position] >= 0 and 0 < y[window[position]] < k:
             problems_before += 1
     for a in range(counts[0]):
         for b in range(counts[1]):
             for c in range(counts[2]):
-                h0, h1, h2 = work[0, room + a], work[1, room + b], work[2, room + c]
+                h0, h1, h2 = work[0, steps_at + a], work[1, steps_at + b], work[2, steps_at + c]
                 first = 0
                 if not improving:
                     if 0 < y[window[0]] + h0 < k:
@@ -124,14 +124,14 @@ def change_window(
     if not any_found:
         return 0
     problems_after = 0
-    for place in range(3):
-        i = window[place]
+    for position in range(3):
+        i = window[position]
         if i < 0:
             continue
-        if found[place] != 0:
-            y[i] += found[place]
+        if found[position] != 0:
+            y[i] += found[position]
             for s in range(cells.shape[1]):
-                error[cells[i, s]] += found[place]
+                error[cells[i, s]] += found[position]
         if 0 < y[i] < k:
             problems_after += 1
     return problems_before - problems_after
@@ -141,7 +141,7 @@ def change_window(
 def safe_pass(
     cells: Any, y0: Any, y: Any, error: Any, limit: Any, kind: int, end: int, k: int, deviation: int, improving: bool
 ) -> Any:  # fmt: skip
-    """Go once over the windows of a kind among the first ``end`` entries; returns by how many problems fell.
+    """Visit the windows of a kind once among the first ``end`` entries; returns the decrease of the number of problems.
 
     Kinds: 0 three problems in a row, 1 a problem between its non-empty neighbours, 2 a problem between its neighbours,
     3 any three entries in a row.
@@ -152,8 +152,8 @@ def safe_pass(
     removed = 0
     if kind == 3:
         for i in range(max(min(end, n) - 2, 1)):
-            for place in range(3):
-                window[place] = i + place if i + place < n else -1
+            for position in range(3):
+                window[position] = i + position if i + position < n else -1
             removed += change_window(cells, y0, y, error, limit, window, k, deviation, improving, work)
         return removed
     problems = np.zeros(n, np.int64)

@@ -1,4 +1,4 @@
-"""The same answers without an index: searches that look at every record, for tables of up to some thousands.
+"""MDAV and MDAV* without an index: loops over all records, for tables of up to a few thousand records.
 
 The trees and bounds of the other kernels pay for large tables only, and compiling them takes many seconds on a new
 machine. Here everything is a loop over plain arrays that compiles quickly. Distances, centroids, ties and tolerances
@@ -12,23 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.compiled import compiled
-from shoal.core.inner import inner
+from shoal.core.compiled import compiled, inner
+from shoal.methods.kernels.centroids import cost_of, squared_distance
 
-FEW = 3_000
-"""Up to so many records the plain loops are used."""
-NEVER = -1.0
+SMALL_TABLE_RECORDS = 3_000
+"""The largest table for which these loops are used."""
+NO_EXTENSION = -1.0
 """The gain factor at which MDAV* never extends a group."""
-
-
-@inner
-def squared(left: Any, right: Any) -> float:
-    """Return the squared distance, summed attribute by attribute."""
-    total = 0.0
-    for j in range(left.size):
-        difference = left[j] - right[j]
-        total += difference * difference
-    return total
 
 
 @inner
@@ -47,22 +37,6 @@ def mean_of(points: Any, members: Any, size: int, out: Any) -> None:
 
 
 @inner
-def cost_of(points: Any, members: Any, size: int) -> float:
-    """Return the squared error of a group, relative to its first record, so that equal records cost nothing."""
-    total = 0.0
-    for j in range(points.shape[1]):
-        origin = points[members[0], j]
-        mean = 0.0
-        for i in range(size):
-            mean += points[members[i], j] - origin
-        mean /= size
-        for i in range(size):
-            difference = points[members[i], j] - origin - mean
-            total += difference * difference
-    return total
-
-
-@inner
 def nearest_free(points: Any, free: Any, record: int, size: int, distance: Any, members: Any) -> None:
     """Write the record and its size-1 nearest free others; ties go to the lowest number."""
     members[0] = record
@@ -70,17 +44,17 @@ def nearest_free(points: Any, free: Any, record: int, size: int, distance: Any, 
     for i in range(free.size):
         if not free[i] or i == record:
             continue
-        d = squared(points[i], points[record])
+        d = squared_distance(points[i], points[record])
         if filled == size and d >= distance[size - 1]:
             continue
-        place = min(filled, size - 1)
-        while place > 1 and distance[place - 1] > d:
-            distance[place] = distance[place - 1]
-            members[place] = members[place - 1]
-            place -= 1
-        if place < size:
-            distance[place] = d
-            members[place] = i
+        position = min(filled, size - 1)
+        while position > 1 and distance[position - 1] > d:
+            distance[position] = distance[position - 1]
+            members[position] = members[position - 1]
+            position -= 1
+        if position < size:
+            distance[position] = d
+            members[position] = i
             filled = min(filled + 1, size)
 
 
@@ -91,7 +65,7 @@ def farthest_free(points: Any, free: Any, reference: Any) -> int:
     longest = -1.0
     for i in range(free.size):
         if free[i]:
-            d = squared(points[i], reference)
+            d = squared_distance(points[i], reference)
             if d > longest:
                 longest = d
                 best = i
@@ -100,7 +74,7 @@ def farthest_free(points: Any, free: Any, reference: Any) -> int:
 
 @inner
 def close_group(free: Any, members: Any, labels: Any, group: int) -> None:
-    """Give the members their label and take them out of the free ones."""
+    """Assign the label to the members, which are no longer free."""
     for i in range(members.size):
         labels[members[i]] = group
         free[members[i]] = False
@@ -112,7 +86,7 @@ def closest_group(point: Any, centroids: Any, sizes: Any, count: int, by_cost: b
     best = 0
     lowest = np.inf
     for g in range(count):
-        score = squared(point, centroids[g])
+        score = squared_distance(point, centroids[g])
         if by_cost:
             score = sizes[g] / (sizes[g] + 1.0) * score
         if score < lowest:
@@ -123,13 +97,13 @@ def closest_group(point: Any, centroids: Any, sizes: Any, count: int, by_cost: b
 
 @inner
 def join_group(points: Any, members: Any, sizes: Any, centroids: Any, g: int, record: int) -> None:
-    """Put a record at the end of a group and renew the centroid."""
+    """Append a record to a group and compute the centroid anew."""
     members[g, sizes[g]] = record
     sizes[g] += 1
     mean_of(points, members[g], sizes[g], centroids[g])
 
 
-def plain_mdav(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+def mdav_of_small_table(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Return the labels of MDAV."""
     n, d = points.shape
     labels = np.full(n, -1)
@@ -143,7 +117,7 @@ def plain_mdav(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
 def _mdav(
     points: Any, k: int, labels: Any, free: Any, everything: Any, members: Any, distance: Any, centroid: Any
 ) -> None:
-    """Write the labels of MDAV; the arrays after them are room to work in, all records free."""
+    """Write the labels of MDAV; the arrays after them are work arrays, with all records free."""
     n = free.size
     left = n
     groups = np.int64(0)
@@ -172,14 +146,16 @@ def _mdav(
             labels[i] = groups
 
 
-def plain_star(points: NDArray[np.float64], k: int, gamma: float, by_cost: bool, tolerance: float) -> NDArray[np.int64]:
+def mdav_star_of_small_table(
+    points: NDArray[np.float64], k: int, gamma: float, by_cost: bool, tolerance: float
+) -> NDArray[np.int64]:
     """Return the labels of MDAV*; with a gamma below 0 no group is ever extended, which is MDAV⁺."""
     n, d = points.shape
     labels = np.full(n, -1)
-    room = n // k + 1
+    capacity = n // k + 1
     _star(
         points, k, gamma, by_cost, tolerance, labels, np.ones(n, np.bool_), np.arange(n),
-        np.empty((room, n), np.int64), np.zeros(room, np.int64), np.empty((room, d)),
+        np.empty((capacity, n), np.int64), np.zeros(capacity, np.int64), np.empty((capacity, d)),
         np.empty(k), np.empty(k, np.int64), np.empty(k, np.int64), np.empty(d),
     )  # fmt: skip
     return labels
@@ -190,7 +166,7 @@ def _star(
     points: Any, k: int, gamma: float, by_cost: bool, tolerance: float, labels: Any, free: Any, everything: Any,
     members: Any, sizes: Any, centroids: Any, distance: Any, own: Any, others: Any, centre: Any,
 ) -> None:  # fmt: skip
-    """Write the labels of MDAV*; the arrays after them are room to work in, all records free, no group there."""
+    """Write the labels of MDAV*; the arrays after them are work arrays, with all records free and no groups."""
     n = free.size
     left = n
     mean_of(points, everything, left, centre)
@@ -199,18 +175,18 @@ def _star(
         r = farthest_free(points, free, centre)
         nearest_free(points, free, r, k, distance, own)
         joins = False
-        host = 0
+        target = 0
         if count > 0 and left > k and gamma >= 0.0:
-            host = closest_group(points[r], centroids, sizes, count, by_cost)
+            target = closest_group(points[r], centroids, sizes, count, by_cost)
             free[r] = False
             nearest_free(points, free, own[1], k, distance, others)
             free[r] = True
-            rise = sizes[host] / (sizes[host] + 1.0) * squared(points[r], centroids[host])
-            price = (rise + cost_of(points, others, k)) / (k + 1)
-            joins = price + tolerance < gamma * (cost_of(points, own, k) / k)
+            rise = sizes[target] / (sizes[target] + 1.0) * squared_distance(points[r], centroids[target])
+            average = (rise + cost_of(points, others, k)) / (k + 1)
+            joins = average + tolerance < gamma * (cost_of(points, own, k) / k)
         if joins:
-            join_group(points, members, sizes, centroids, host, r)
-            labels[r] = host
+            join_group(points, members, sizes, centroids, target, r)
+            labels[r] = target
             free[r] = False
             left -= 1
         else:
@@ -223,6 +199,6 @@ def _star(
             left -= k
     for i in range(n):
         if free[i]:
-            host = closest_group(points[i], centroids, sizes, count, by_cost)
-            join_group(points, members, sizes, centroids, host, i)
-            labels[i] = host
+            target = closest_group(points[i], centroids, sizes, count, by_cost)
+            join_group(points, members, sizes, centroids, target, i)
+            labels[i] = target

@@ -1,8 +1,8 @@
-"""Compiled loops over the cells of frequency tables: choosing one candidate per cluster so that tables stay right.
+"""Compiled loops over the cells of frequency tables: select one candidate per group with small table errors.
 
-cells: combination x table -> number of the cell. entries: candidate -> combination. starts: cluster -> its first
-candidate. The chi-square error is the sum over cells of (value - target)² / target; a cluster gives all its records to
-the cells of its chosen candidate, so changing the choice of one cluster touches two cells per table.
+cells: combination x table -> number of the cell. entries: candidate -> combination. starts: group -> its first
+candidate. The chi-square error is the sum over cells of (value - target)² / target. All records of a group count in the
+cells of its selected candidate, so changing the candidate of one group changes two cells per table.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from shoal.core.compiled import compiled
-from shoal.core.inner import inner
+from shoal.core.compiled import compiled, inner
 from shoal.methods.kernels.random_numbers import below
 
 
 @compiled
 def greedy_choice(cells: Any, starts: Any, entries: Any, sizes: Any, target: Any, chosen: Any, value: Any) -> None:
-    """Choose cluster after cluster the candidate with the least error so far (Cost 2023, Algorithm 8).
+    """Select for one group after the other the candidate with the least error so far (Cost 2023, Algorithm 8).
 
-    What does not depend on the choice (tables whose attributes are constant within a cluster) is counted beforehand,
-    and only once. Fills chosen and value.
+    Tables whose attributes are constant within a group do not depend on the choice; they are counted first, and once.
+    Fills chosen and value.
     """
     tables = cells.shape[1]
     for c in range(sizes.size):
@@ -59,7 +58,7 @@ def greedy_choice(cells: Any, starts: Any, entries: Any, sizes: Any, target: Any
 
 @inner
 def _change(cells: Any, target: Any, value: Any, size: Any, old: Any, new: Any) -> Any:
-    """Return by how much the error changes when a cluster turns from one combination to another."""
+    """Return the change of the error when a group is represented by another combination."""
     change = 0.0
     for s in range(cells.shape[1]):
         a, b = cells[old, s], cells[new, s]
@@ -70,7 +69,7 @@ def _change(cells: Any, target: Any, value: Any, size: Any, old: Any, new: Any) 
 
 
 @inner
-def _turn(cells: Any, value: Any, size: Any, old: Any, new: Any) -> None:
+def _replace(cells: Any, value: Any, size: Any, old: Any, new: Any) -> None:
     for s in range(cells.shape[1]):
         value[cells[old, s]] -= size
         value[cells[new, s]] += size
@@ -78,7 +77,7 @@ def _turn(cells: Any, value: Any, size: Any, old: Any, new: Any) -> None:
 
 @compiled
 def descend_choice(cells: Any, starts: Any, entries: Any, sizes: Any, target: Any, chosen: Any, value: Any) -> Any:
-    """Turn one cluster at a time to a better candidate until none is left; returns the number of passes."""
+    """Replace the candidate of one group at a time while the error falls; returns the number of passes."""
     passes = 0
     improved = True
     while improved and passes < 1_000:
@@ -92,7 +91,7 @@ def descend_choice(cells: Any, starts: Any, entries: Any, sizes: Any, target: An
                     if change < best_change:
                         best, best_change = i, change
             if best != chosen[c]:
-                _turn(cells, value, sizes[c], entries[chosen[c]], entries[best])
+                _replace(cells, value, sizes[c], entries[chosen[c]], entries[best])
                 chosen[c] = best
                 improved = True
     return passes
@@ -103,17 +102,18 @@ def anneal_choice(
     cells: Any, starts: Any, entries: Any, sizes: Any, target: Any, chosen: Any, value: Any, best: Any, free: Any,
     passes: int, state: Any,
 ) -> Any:  # fmt: skip
-    """Turn random clusters, also to worse candidates while it is hot; leaves the best choice, returns what it gained.
+    """Replace candidates of random groups by simulated annealing; leaves the best choice and returns the gain.
 
-    The heat falls from the typical change of one turn to a thousandth of it. best: as chosen at first; state: the seed.
+    The temperature falls from half the typical change of one replacement to a thousandth of that
+    change. best: equal to chosen at first; state: the seed.
     """
-    chance = np.int64(9007199254740992)
+    resolution = np.int64(9007199254740992)
     typical = 0.0
     for f in range(free.size):
         c = free[f]
         first = starts[c] if chosen[c] != starts[c] else starts[c] + 1
         typical += abs(_change(cells, target, value, sizes[c], entries[chosen[c]], entries[first]))
-    heat = max(0.5 * typical / free.size, 1e-9)
+    temperature = max(0.5 * typical / free.size, 1e-9)
     cooling = 0.002 ** (1.0 / max(passes - 1, 1))
     gained, best_gained = 0.0, 0.0
     for _ in range(passes):
@@ -123,17 +123,17 @@ def anneal_choice(
             if i >= chosen[c]:
                 i += 1
             change = _change(cells, target, value, sizes[c], entries[chosen[c]], entries[i])
-            if change < 0 or math.exp(-change / heat) * chance > below(state, chance):
-                _turn(cells, value, sizes[c], entries[chosen[c]], entries[i])
+            if change < 0 or math.exp(-change / temperature) * resolution > below(state, resolution):
+                _replace(cells, value, sizes[c], entries[chosen[c]], entries[i])
                 chosen[c] = i
                 gained -= change
         if gained > best_gained + 1e-9:
             best_gained = gained
             for f in range(free.size):
                 best[free[f]] = chosen[free[f]]
-        heat *= cooling
+        temperature *= cooling
     for f in range(free.size):
         c = free[f]
-        _turn(cells, value, sizes[c], entries[chosen[c]], entries[best[c]])
+        _replace(cells, value, sizes[c], entries[chosen[c]], entries[best[c]])
         chosen[c] = best[c]
     return best_gained

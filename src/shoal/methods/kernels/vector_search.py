@@ -1,4 +1,4 @@
-"""Compiled search over k-anonymous frequency vectors: records move between combinations, the total stays.
+"""Compiled search over k-anonymous frequency vectors: records move between combinations at a constant total.
 
 Every entry is 0 or at least k. Minimised is the chi-square error of the cells plus weight times the distance from the
 original vector (Cost 2023, P9).
@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from shoal.core.compiled import compiled
-from shoal.core.inner import inner
+from shoal.core.compiled import compiled, inner
 from shoal.methods.kernels.random_numbers import below
 
 
 @inner
 def _moved(cells: Any, target: Any, value: Any, weight: Any, y0: Any, y: Any, i: Any, j: Any, t: Any) -> Any:
-    """Return by how much the objective changes when i gives t records to j."""
+    """Return the change of the objective when t records move from combination i to j."""
     change = weight * (abs(y[i] - t - y0[i]) - abs(y[i] - y0[i]) + abs(y[j] + t - y0[j]) - abs(y[j] - y0[j]))
     for s in range(cells.shape[1]):
         a, b = cells[i, s], cells[j, s]
@@ -52,9 +51,9 @@ def round_rare(cells: Any, target: Any, value: Any, y: Any, k: int) -> None:
         down, up = 0.0, 0.0
         for s in range(cells.shape[1]):
             cell = cells[i, s]
-            off = value[cell] - target[cell]
-            down += -y[i] * (-y[i] + 2.0 * off) / target[cell]
-            up += (k - y[i]) * (k - y[i] + 2.0 * off) / target[cell]
+            error = value[cell] - target[cell]
+            down += -y[i] * (-y[i] + 2.0 * error) / target[cell]
+            up += (k - y[i]) * (k - y[i] + 2.0 * error) / target[cell]
         step = -y[i] if down <= up else k - y[i]
         y[i] += step
         for s in range(cells.shape[1]):
@@ -65,31 +64,27 @@ def round_rare(cells: Any, target: Any, value: Any, y: Any, k: int) -> None:
 def anneal_vector(
     cells: Any, target: Any, value: Any, y0: Any, y: Any, best: Any, k: int, weight: float, moves: int, state: Any
 ) -> Any:  # fmt: skip
-    """Move records between random entries, also for the worse while it is hot; leaves the best vector in ``best``.
+    """Move records between random entries by simulated annealing; leaves the best vector in ``best``.
 
-    y and best are the same k-anonymous vector at first; value: the entries of its cells; state: the seed. Returns by
-    how much the objective fell.
+    y and best are the same k-anonymous vector at first; value: the entries of its cells; state: the seed. Returns the
+    decrease of the objective.
     """
     n = y.size
-    two, four, near, chance = (
-        np.int64(2),
-        np.int64(4),
-        np.int64(16),
-        np.int64(9007199254740992),
-    )  # one type, compiled once
+    # one type for all limits, so that the random generator is compiled once
+    two, four, near, resolution = np.int64(2), np.int64(4), np.int64(16), np.int64(9007199254740992)
     fell, best_fell = 0.0, 0.0
-    heat = 2.0
+    temperature = 2.0
     cooling = 0.001 ** (1.0 / max(moves // n, 1))
     for move in range(moves):
         if move % n == n - 1:
-            heat *= cooling
+            temperature *= cooling
             if fell > best_fell + 1e-9:
                 best_fell = fell
                 _copy(y, best)
         i = below(state, n)
         if y[i] == 0:
             continue
-        if below(state, two) == 0:  # a neighbour in the order, which shares most cells
+        if below(state, two) == 0:  # a neighbour in lexicographic order, which shares most cells
             j = (i + 1 + below(state, near)) % n if below(state, two) == 0 else (i + n - 1 - below(state, near) % n) % n
         else:
             j = below(state, n)
@@ -107,7 +102,7 @@ def anneal_vector(
         if t > y[i] or 0 < y[i] - t < k or y[j] + t < k:
             continue
         change = _moved(cells, target, value, weight, y0, y, i, j, t)
-        if change <= 0 or math.exp(-change / heat) * chance > below(state, chance):
+        if change <= 0 or math.exp(-change / temperature) * resolution > below(state, resolution):
             _move(cells, value, y, i, j, t)
             fell -= change
     if fell > best_fell + 1e-9:

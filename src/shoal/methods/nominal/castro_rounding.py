@@ -1,44 +1,48 @@
-"""Groups from the fractional solution of column generation by rounding: the two heuristics of Castro et al. 2022.
+"""castro-rounding: the fractional solution of column generation, rounded by the two heuristics of Castro et al. 2022.
 
-As described in Cost 2023, section 1.2.2. The first columns are the groups of MDAV and V-MDAV, and the solution of each
-iteration is rounded; the lightest grouping counts. (a) ``columns``: take whole columns in order of decreasing share,
-skipping those that clash. (b) ``edges``: begin with single records and merge groups along pairs that share the most
-columns. Rows that are left over are grouped greedily; groups that stay too small join the group where they cost least.
+As described in Cost 2023, section 1.2.2. The first columns are the groups of MDAV and V-MDAV. The solution of each
+iteration is rounded, and the grouping of least within-group distance is returned. (a) ``columns``: take entire columns
+in order of decreasing share, skipping those that overlap. (b) ``edges``: begin with single records and merge groups
+along the pairs of records that share the most columns. Remaining rows are grouped greedily; groups below k join the
+group whose distance increases least.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.deadline import Deadline
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
-from shoal.core.row_classes import Collapsed, check_codes, clustering_weight, collapse, hamming, weight_step
-from shoal.errors import DataError, ParameterError
-from shoal.methods.nominal.distinct_rows import Problem, labels_of
-from shoal.methods.nominal.hamming_pricing import NominalPricer, column_weights
+from shoal.core.row_classes import Collapsed, check_codes, collapse, distance_step, hamming, within_group_distance
+from shoal.errors import DataError
+from shoal.methods.contract import Objective, Outcome
+from shoal.methods.nominal.distinct_rows import OBJECTIVE, Problem, record_labels, simple_bound
+from shoal.methods.nominal.hamming_pricing import NominalPricer, column_costs
 from shoal.methods.nominal.integer_construction import construct
-from shoal.methods.nominal.nominal_mdav import nominal_mdav, nominal_v_mdav
-from shoal.methods.programs.restricted_master import Clock, Master
+from shoal.methods.nominal.nominal_mdav import nominal_mdav
+from shoal.methods.nominal.nominal_v_mdav import nominal_v_mdav
+from shoal.methods.programs.restricted_master import Master
 from shoal.methods.programs.set_partitioning import Partitioning
 from shoal.methods.registry import method
 
 Rounding = Literal["both", "columns", "edges"]
 MOST_RECORDS = 3_000
-_NOTHING = 1e-9
+_ZERO_SHARE = 1e-9  # smaller shares of a column count as rounding errors
 
 
 @method(
     "castro-rounding",
     title="Categories: the fractional solution of column generation, rounded",
-    cost="as column-generation + n²",
+    complexity="as column-generation + n²",
     guarantee="k to 2k-1 records a group",
     reference="Castro et al. 2022; Cost 2023, section 1.2.2",
-    when="to compare with column-generation, which is better",
-    data="codes",
+    when="as a baseline for column-generation, which is better",
     max_size=lambda k: 2 * k - 1,
+    proves=OBJECTIVE,
 )
 def castro_rounding(
     codes: NDArray[np.int32],
@@ -47,95 +51,83 @@ def castro_rounding(
     rounding: Rounding = "both",
     time_limit: float = 60.0,
     progress: Progress = SILENT,
-    facts: dict[str, Any] | None = None,
-) -> NDArray[np.int64]:
+) -> Outcome:
     """Group nominal records by rounding the linear relaxation of the partitioning problem.
 
     Parameters
     ----------
-    codes
-        n x m.
-    k
-        The smallest group allowed.
     rounding
-        ``columns`` (a), ``edges`` (b), or ``both``, of which the better is taken.
+        ``columns`` (a), ``edges`` (b), or ``both``, of which the better result is taken.
     time_limit
-        Seconds; when they are over, the best so far is returned, and the result depends on the machine.
-    progress
-        Hears how far the work is.
-    facts
-        Receives the value of the relaxation (``linear``), the ``weight`` of the grouping, and how many fractional
-        solutions were rounded (``roundings``).
-
-    Returns
-    -------
-    labels
-        The group of each record.
+        Seconds (default 60) after which the best groups so far are returned; the groups then depend on the machine.
 
     Examples
     --------
-    >>> castro_rounding(np.array([[0, 0], [0, 1], [1, 1], [1, 0], [0, 0]], np.int32), 2).size
-    5
+    >>> castro_rounding(np.array([[0, 0], [0, 1], [1, 1], [1, 0], [0, 0]], np.int32), 2).objective
+    Objective(name='within-group distance', value=3.0, bound=2.0, scope='all groupings')
     """
-    if rounding not in get_args(Rounding):
-        raise ParameterError(f'rounding="{rounding}" is not known; there is: {", ".join(get_args(Rounding))}')
     check_codes(codes)
     if len(codes) > MOST_RECORDS:
         raise DataError(
-            f"rounding looks at all pairs of records; {len(codes):,} are more than the {MOST_RECORDS:,} it may have; "
-            'choose method "nominal"'
+            f'"castro-rounding" compares all pairs of records, of at most {MOST_RECORDS:,} records; the table has '
+            f'{len(codes):,}; choose method "nominal"'
         )
     table = collapse(codes)
-    problem = Problem(hamming(table.rows), table.counts, k, weight_step(np.ones(codes.shape[1])))
+    problem = Problem(hamming(table.rows), table.counts, k, distance_step(np.ones(codes.shape[1])))
     progress.stage("grouping (rounding)")
-    first, more = (_as_columns(run(codes, k), table.inverse) for run in (nominal_mdav, nominal_v_mdav))
-    rounded = _Rounded(problem, table, rounding, Clock(time_limit))
+    first, more = (_as_columns(group(codes, k), table.inverse) for group in (nominal_mdav, nominal_v_mdav))
+    deadline = Deadline(time_limit)
+    rounded = _BestRounding(problem, table, rounding, deadline)
     state = Partitioning(
-        NominalPricer(problem.distance, problem.counts, k), first, column_weights(first, problem.distance),
-        step=problem.step, clock=rounded.clock, stop_at_best=False, progress=progress, watch=rounded.look_in_time,
+        NominalPricer(problem.distance, problem.counts, k), first, column_costs(first, problem.distance),
+        step=problem.step, deadline=deadline, stop_at_best=False, progress=progress, watch=rounded.try_in_time,
     )  # fmt: skip
-    state.master.add(more, column_weights(more, problem.distance))
+    state.master.add(more, column_costs(more, problem.distance))
     state.generate()
     if rounded.labels is None:
         state.master.solve()
-        rounded.look(state.master)
+        rounded.try_solution(state.master)
     assert rounded.labels is not None
-    if facts is not None:
-        facts["linear"] = state.linear if np.isfinite(state.linear) else None
-        facts["weight"] = rounded.weight
-        facts["roundings"] = rounded.looks
-    return rounded.labels
+    return Outcome(
+        rounded.labels,
+        objective=Objective(OBJECTIVE, rounded.distance, max(state.bound, simple_bound(problem))),
+        diagnostics={
+            "linear_value": state.linear if np.isfinite(state.linear) else None,
+            "roundings": rounded.count,
+        },
+        stopped="time limit" if deadline.expired() else "finished",
+    )
 
 
-class _Rounded:
-    """The lightest grouping from any of the fractional solutions that were shown."""
+class _BestRounding:
+    """The best grouping from all fractional solutions that were rounded."""
 
-    def __init__(self, problem: Problem, table: Collapsed, rounding: Rounding, clock: Clock) -> None:
-        self.problem, self.table, self.rounding, self.clock = problem, table, rounding, clock
+    def __init__(self, problem: Problem, table: Collapsed, rounding: Rounding, deadline: Deadline) -> None:
+        self.problem, self.table, self.rounding, self.deadline = problem, table, rounding, deadline
         self.labels: NDArray[np.int64] | None = None
-        self.weight = np.inf
-        self.looks = 0
+        self.distance = np.inf
+        self.count = 0
 
-    def look_in_time(self, master: Master) -> None:
-        """Round the solution of a master unless the time is over."""
-        if not self.clock.expired():
-            self.look(master)
+    def try_in_time(self, master: Master) -> None:
+        """Round the solution of a master unless the deadline has expired."""
+        if not self.deadline.expired():
+            self.try_solution(master)
 
-    def look(self, master: Master) -> None:
+    def try_solution(self, master: Master) -> None:
         """Round the solution of a master."""
-        self.looks += 1
+        self.count += 1
         shares = master.shares()
-        used = shares > _NOTHING
+        used = shares > _ZERO_SHARE
         columns, shares = master.columns[used], shares[used]
         if self.rounding != "edges":
-            self._offer(labels_of(round_columns(self.problem, columns, shares), self.table))
+            self._offer(record_labels(round_columns(self.problem, columns, shares), self.table))
         if self.rounding != "columns":
             self._offer(round_edges(self.problem, columns, shares, self.table.inverse))
 
     def _offer(self, labels: NDArray[np.int64]) -> None:
-        weight = clustering_weight(self.table.rows[self.table.inverse], labels)
-        if weight < self.weight:
-            self.labels, self.weight = labels, weight
+        distance = within_group_distance(self.table.rows[self.table.inverse], labels)
+        if distance < self.distance:
+            self.labels, self.distance = labels, distance
 
 
 def _as_columns(labels: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -147,7 +139,7 @@ def _as_columns(labels: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[n
 
 
 def round_columns(problem: Problem, columns: NDArray[np.int32], shares: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return columns taken in order of decreasing share as far as they fit (a), and the rest grouped greedily."""
+    """Return columns in order of decreasing share that do not overlap (a), and groups of the remaining rows."""
     left = problem.counts.copy()
     taken: list[NDArray[np.int32]] = []
     for number in np.argsort(-shares, kind="stable"):
@@ -174,9 +166,9 @@ def round_columns(problem: Problem, columns: NDArray[np.int32], shares: NDArray[
 def round_edges(
     problem: Problem, columns: NDArray[np.int32], shares: NDArray[np.float64], rows: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return labels of records merged along the pairs that share most columns (b)."""
+    """Return labels of records merged along the pairs that share the most columns (b)."""
     together = np.zeros_like(problem.distance)
-    for number in np.flatnonzero(shares > _NOTHING):
+    for number in np.flatnonzero(shares > _ZERO_SHARE):
         members, times = np.unique(columns[number][columns[number] >= 0], return_counts=True)
         together[np.ix_(members, members)] += shares[number] * np.outer(times, times)
         together[members, members] -= shares[number] * times
@@ -195,11 +187,11 @@ def round_edges(
 
 
 def _edges(value: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the pairs of records whose rows have a value, the largest first."""
+    """Return the pairs of records with a positive value, in descending order of the value."""
     records = np.argsort(rows, kind="stable")
     starts = np.searchsorted(rows[records], np.arange(len(value) + 1))
     parts, values = [np.empty((0, 2), np.int64)], [np.empty(0)]
-    for i, j in np.argwhere(np.triu(value > _NOTHING)):
+    for i, j in np.argwhere(np.triu(value > _ZERO_SHARE)):
         pairs = np.stack(np.meshgrid(records[starts[i] : starts[i + 1]], records[starts[j] : starts[j + 1]]), axis=-1)
         pairs = np.sort(pairs.reshape(-1, 2), axis=1)
         pairs = np.unique(pairs[pairs[:, 0] < pairs[:, 1]], axis=0)
@@ -210,19 +202,19 @@ def _edges(value: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.in
 
 
 def _large_enough(labels: NDArray[np.int64], distance: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Join groups below k with the group where they cost least, and split what is too large then."""
+    """Join groups below k with the group whose distance increases least, and split groups that become too large."""
     sizes = np.bincount(labels)
     while sizes[sizes > 0].min() < k and (sizes > 0).sum() > 1:
         small = int(np.flatnonzero((sizes > 0) & (sizes == sizes[sizes > 0].min()))[0])
         cost = np.bincount(labels, distance[labels == small].sum(axis=0), minlength=sizes.size)
         cost[(sizes == 0)] = np.inf
         cost[small] = np.inf
-        goal = int(np.argmin(cost))
-        labels[labels == small] = goal
-        sizes[goal] += sizes[small]
+        target = int(np.argmin(cost))
+        labels[labels == small] = target
+        sizes[target] += sizes[small]
         sizes[small] = 0
-        if sizes[goal] >= 2 * k:
-            members = np.flatnonzero(labels == goal)
+        if sizes[target] >= 2 * k:
+            members = np.flatnonzero(labels == target)
             labels[members[:k]] = small
-            sizes[small], sizes[goal] = k, sizes[goal] - k
+            sizes[small], sizes[target] = k, sizes[target] - k
     return canonical_labels(labels)

@@ -1,7 +1,7 @@
-"""Blocks of similar rows: how a large nominal table is cut so that each part can be solved by column generation.
+"""Blocks of similar rows: the pre-partition of a large nominal table, so that column generation can solve each block.
 
 Like Mondrian, but for categories: a set of rows is cut in two by the values of one attribute, the one that separates
-the fewest rows which differ in nothing else, and so on until the parts are small. Cost O(n m log n) per level.
+the fewest rows which differ in no other attribute, and so on until the blocks are small. Time O(n m log n) per level.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-_FEWEST_ON_ONE_SIDE = 0.2
+_SMALLEST_SHARE = 0.2  # of the rows in either half
 
 
 def cut_into_blocks(
@@ -21,22 +21,22 @@ def cut_into_blocks(
     size: int,
     turn: int = 0,
 ) -> list[NDArray[np.int64]]:
-    """Return the numbers of the rows in each block.
+    """Return the row numbers of each block.
 
     Parameters
     ----------
     rows
-        One row for each unit (a distinct row, or a cluster that stays together for now).
+        One row for each unit: a distinct row, or a group that is not cut.
     distinct
-        How many distinct rows each unit holds.
+        The number of distinct rows of each unit.
     records
-        How many records each unit holds.
+        The number of records of each unit.
     k
-        No block holds fewer than k records.
+        Minimum number of records of a block.
     size
-        The most distinct rows of a block, unless a single unit has more.
+        Maximum number of distinct rows of a block, unless a single unit has more.
     turn
-        Another turn begins with another attribute, so that its blocks cross those of the last.
+        Number of the round: each round begins with another attribute, so that its blocks cross those of the last.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def cut_into_blocks(
 
 
 def _hashes(rows: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """Return a number for each value, so that sums of them stand for combinations of values."""
+    """Return a random number for each value, so that their sum is a hash of a combination of values."""
     rng = np.random.default_rng(0)
     hashes = np.empty(rows.shape, np.uint64)
     for j, column in enumerate(rows.T):
@@ -78,10 +78,10 @@ def _halves(
     for j in range(rows.shape[1]):
         second = _by_value(rows[:, j])
         share = min(second.mean(), 1 - second.mean())
-        if share < _FEWEST_ON_ONE_SIDE or min(records[second].sum(), records[~second].sum()) < k:
+        if share < _SMALLEST_SHARE or min(records[second].sum(), records[~second].sum()) < k:
             continue
-        _, place, counts = np.unique(whole - hashes[:, j], return_inverse=True, return_counts=True)
-        separated = float((counts[place.reshape(-1)] > 1).mean())
+        _, inverse, counts = np.unique(whole - hashes[:, j], return_inverse=True, return_counts=True)
+        separated = float((counts[inverse.reshape(-1)] > 1).mean())
         options.append((separated, j, second))
     if options:
         options.sort(key=lambda option: option[:2])
@@ -98,12 +98,12 @@ def _halves(
 
 
 def _by_value(column: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Return which rows go into the second half when values are dealt out, the most frequent first, to balance both."""
-    values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    """Return the rows of the second half when values are assigned, the most frequent first, to the smaller half."""
+    values, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
     second = np.zeros(values.size, bool)
     held = [0, 0]
     for value in np.argsort(-counts, kind="stable").tolist():
         side = int(held[1] < held[0])
         second[value] = side == 1
         held[side] += int(counts[value])
-    return second[place.reshape(-1)]
+    return second[inverse.reshape(-1)]

@@ -1,20 +1,20 @@
 """The frequency vector with the least chi-square error: P9 of Cost 2023 as a linear integer program.
 
-Every entry is 0 or at least k, and the sum is given; minimised is the chi-square error of the control tables plus w
-times the distance from the original vector. Beyond the thesis: a cell, too, is empty or has at least k records, so the
+Every entry is 0 or at least k, and the sum is given; the objective is the chi-square error of the control tables plus w
+times the distance from the original vector. Beyond Cost 2023: a cell, too, is empty or has at least k records, so the
 chords that replace its chi-square error run from 0 to k and from there in steps of one, which closes most of the gap; a
-cell of one combination uses the binary variable of that combination; and a known vector bounds how far any cell can be
-off. The number of binaries is that of the combinations: hundreds, not thousands.
+cell of one combination uses the binary variable of that combination; and a known vector bounds the error of any cell.
+The number of binary variables is that of the combinations: hundreds, not thousands.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.deadline import Deadline
 from shoal.methods.nominal.frequency_vectors import Vector
 from shoal.methods.programs.chord_bounds import WIDTHS, near
 from shoal.methods.programs.mixed_integer import Program, Solved
@@ -22,18 +22,18 @@ from shoal.methods.programs.mixed_integer import Program, Solved
 
 @dataclass(frozen=True)
 class VectorSolution:
-    """What an exact program found.
+    """The solution of a program over frequency vectors.
 
     Parameters
     ----------
     y
-        The best vector; None if there is none (or none was found in time).
+        The best vector; None if none exists or none was found in time.
     value
         Its objective; infinite without a vector.
     bound
-        No vector has a lower objective.
+        A lower bound of the objective of all vectors; minus infinity if nothing was proven.
     optimal
-        Whether that was proven; without a vector: whether none exists.
+        Whether the vector is proven to be optimal; without a vector: whether none exists.
     """
 
     y: NDArray[np.int64] | None
@@ -59,11 +59,11 @@ def chi_square_vector(
     k
         Entries are 0 or at least k.
     weight
-        What one record of distance from the original vector costs.
+        Cost of one record of distance from the original vector.
     start
-        A vector that is known, with the sum of the original; the better, the smaller the program.
+        A known vector with the sum of the original; the better it is, the smaller the program.
     time_limit
-        Seconds; then the best vector found so far is returned with the bound that was reached.
+        Seconds after which the best vector so far is returned with the bound so far.
 
     Examples
     --------
@@ -76,16 +76,16 @@ def chi_square_vector(
     def objective(y: NDArray[np.int64]) -> float:
         return vector.chi_square(y) + weight * vector.distance(y)
 
-    began = time.monotonic()
-    alike = cells_by_members(vector)
+    deadline = Deadline(time_limit)
+    distinct_cells = cells_by_members(vector)
     best, value, bound, optimal = start, objective(start), 0.0, False
     for width in WIDTHS:
-        left = None if time_limit is None else time_limit - (time.monotonic() - began)
-        solved = _chi_square_program(vector, k, weight, alike, best, width, left)
+        left = deadline.left() if deadline.limited else None
+        solved = _chi_square_program(vector, k, weight, distinct_cells, best, width, left)
         bound = max(bound, solved.bound + distance_constant(vector, weight, k))
         if solved.x is not None:
             y = np.rint(solved.x[: vector.counts.size]).astype(np.int64)
-            if objective(y) < value - 1e-9:  # otherwise the vector that was known, whatever the clock did
+            if objective(y) < value - 1e-9:  # otherwise the known vector, independent of the time limit
                 best, value = y, objective(y)
         optimal = solved.optimal and value <= bound + 1e-6
         if optimal or not solved.optimal:
@@ -97,12 +97,12 @@ def _chi_square_program(
     vector: Vector,
     k: int,
     weight: float,
-    alike: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    distinct_cells: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
     start: NDArray[np.int64],
     width: float,
     time_limit: float | None,
 ) -> Solved:
-    """Solve P9 with the chords near the targets: exact if the width is infinite, otherwise no more than that."""
+    """Solve P9 with the chords near the targets: exactly if the width is infinite, otherwise a relaxation."""
     total = int(vector.counts.sum())
     ceiling = vector.chi_square(start) + weight * vector.distance(start)
     reach = np.sqrt(ceiling * vector.target) + 1e-6
@@ -110,20 +110,20 @@ def _chi_square_program(
     program = Program()
     y, s = add_entries(program, vector, k, high, total)
     add_distance(program, vector, y, s, weight, k)
-    first = program.variables(len(alike), cost=[float(cells.size) for _, cells in alike])
-    for q, (members, cells) in enumerate(alike, first):
+    first = program.variables(len(distinct_cells), cost=[float(cells.size) for _, cells in distinct_cells])
+    for q, (members, cells) in enumerate(distinct_cells, first):
         t = cells[0]
         low = max(np.ceil(vector.target[t] - reach[t]), 0.0)
         _cell_error(program, q, y + members, s + members, vector.target[t], k, low, high[t], width)
     errors = vector.error(start) ** 2 / vector.target
-    known = known_values(vector, start, k, weight, errors[[cells[0] for _, cells in alike]])
+    known = known_values(vector, start, k, weight, errors[[cells[0] for _, cells in distinct_cells]])
     return program.solve(start=known, time_limit=time_limit)
 
 
 def cells_by_members(vector: Vector) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the sets of combinations that make up cells, each with the cells that have exactly these.
+    """Return the sets of combinations that make up cells, each with the cells that consist of exactly these.
 
-    Such cells, of tables of different attributes, have the same entry whatever happens, and need one variable.
+    Such cells, of tables of different attributes, always have the same entry and need one variable.
 
     Examples
     --------
@@ -134,17 +134,17 @@ def cells_by_members(vector: Vector) -> list[tuple[NDArray[np.int64], NDArray[np
     """
     matrix = vector.tables.matrix().tocsr()
     matrix.sort_indices()
-    alike: dict[bytes, list[int]] = {}
+    cells_of: dict[bytes, list[int]] = {}
     for t in range(vector.tables.size):
-        alike.setdefault(matrix.indices[matrix.indptr[t] : matrix.indptr[t + 1]].tobytes(), []).append(t)
+        cells_of.setdefault(matrix.indices[matrix.indptr[t] : matrix.indptr[t + 1]].tobytes(), []).append(t)
     return [
         (matrix.indices[matrix.indptr[cells[0]] : matrix.indptr[cells[0] + 1]].astype(np.int64), np.array(cells))
-        for cells in alike.values()
+        for cells in cells_of.values()
     ]
 
 
 def add_entries(program: Program, vector: Vector, k: int, high: NDArray[np.float64], total: int) -> tuple[int, int]:
-    """Add y and the binaries s that say which entries are not 0."""
+    """Add y and the binary variables s, which are 1 where an entry is positive."""
     n = vector.counts.size
     most = high[vector.tables.cells].min(axis=1) if vector.tables.cells.shape[1] else np.full(n, float(total))
     most = np.floor(np.minimum(most, total) + 1e-6)
@@ -172,14 +172,14 @@ def add_distance(program: Program, vector: Vector, y: int, s: int, weight: float
 
 
 def distance_constant(vector: Vector, weight: float, k: int) -> float:
-    """Return the part of the weighted distance that :func:`add_distance` leaves out."""
+    """Return the constant part of the weighted distance, which :func:`add_distance` leaves out."""
     return weight * float(vector.counts[vector.counts < k].sum())
 
 
 def known_values(
     vector: Vector, start: NDArray[np.int64], k: int, weight: float, rest: NDArray[np.float64] | list[float]
 ) -> NDArray[np.float64]:
-    """Return all variables of a vector that is known."""
+    """Return the values of all variables for a known vector."""
     common = vector.counts >= k
     distances = np.abs(start - vector.counts)[common] if weight else np.empty(0)
     return np.concatenate([start, start > 0, distances, rest]).astype(np.float64)
@@ -196,7 +196,7 @@ def _cell_error(
     high: float,
     width: float,
 ) -> None:
-    """Add q >= the chi-square error of a cell, exact at 0 and at all entries from k to high that are near enough."""
+    """Add q >= the chi-square error of a cell, exact at 0 and at the entries from k to high near the target."""
     entries = near(np.arange(max(k, low - 1), max(k, high) + 1), target, width)
     error = (entries - target) ** 2 / target
     slopes = np.diff(error)

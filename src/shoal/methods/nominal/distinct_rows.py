@@ -1,4 +1,4 @@
-"""The partitioning problem of distinct nominal rows, duals and clusterings to begin with, and the way to labels."""
+"""The partitioning problem of distinct nominal rows: initial dual values, initial groups, and labels of records."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.deadline import Deadline
 from shoal.core.grouping import canonical_labels
 from shoal.core.row_classes import Collapsed
 from shoal.methods.nominal.hamming_exchange import exchange
 from shoal.methods.nominal.integer_construction import construct
-from shoal.methods.programs.restricted_master import Clock
+
+OBJECTIVE = "within-group distance"
 
 
 class Problem(NamedTuple):
-    """Distinct rows: their distances, how often each occurs, k, and the step of all weights (0 if unknown)."""
+    """Distinct rows: their distances and counts, k, and the step of all distances (0 if unknown)."""
 
     distance: NDArray[np.float64]
     counts: NDArray[np.int64]
@@ -24,9 +26,9 @@ class Problem(NamedTuple):
 
 
 def nearest_duals(problem: Problem) -> NDArray[np.float64]:
-    """Return duals that are feasible without any search: half the distances of each row to its k-1 nearest others.
+    """Return dual values that are feasible without any search: half the distances of each row to its k-1 nearest.
 
-    Each row has at least k-1 companions, so no cluster weighs less than what its rows are worth.
+    Each row shares its group with at least k-1 others, so no group costs less than the dual values of its rows.
 
     Examples
     --------
@@ -43,9 +45,9 @@ def nearest_duals(problem: Problem) -> NDArray[np.float64]:
 
 
 def start_columns(problem: Problem, duals: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return a clustering to begin with: rows far from all others first, then exchanges.
+    """Return initial groups: rows far from all others first, then exchanges.
 
-    Where every row occurs k times or more it is the best there is: equal rows only.
+    If every row occurs at least k times, groups hold equal rows only, which is optimal.
 
     Examples
     --------
@@ -68,24 +70,36 @@ def build_columns(
     parameters: tuple[float, float],
     *,
     exact: bool,
-    clock: Clock | None = None,
+    deadline: Deadline | None = None,
 ) -> NDArray[np.int32]:
-    """Return the clustering of Algorithm 7 after exchanges; most copies of frequent rows are set aside first."""
+    """Return the groups of Algorithm 7 after exchanges; most copies of frequent rows form groups of their own."""
     distance, counts, k, _ = problem
     aside = np.maximum(counts // k - 2, 0)
     pure = np.full((int(aside.sum()), 2 * k - 1), -1, np.int32)
     pure[:, :k] = np.repeat(np.arange(counts.size), aside)[:, None]
     gamma, lambda_ = parameters
     columns = construct(
-        distance, duals, counts - k * aside, k, gamma=gamma, lambda_=lambda_, exact=exact, clock=clock
+        distance, duals, counts - k * aside, k, gamma=gamma, lambda_=lambda_, exact=exact, deadline=deadline
     )  # fmt: skip
     return np.vstack([exchange(columns, distance, k), pure])
 
 
-def labels_of(columns: NDArray[np.int32], table: Collapsed) -> NDArray[np.int64]:
-    """Return the group of each record: equal records are handed out in ascending order."""
+def record_labels(columns: NDArray[np.int32], table: Collapsed) -> NDArray[np.int64]:
+    """Return the group of each record; equal records are assigned in ascending order."""
     labels = np.empty(table.inverse.size, np.int64)
     groups = np.nonzero(columns >= 0)[0]
     order = np.argsort(columns[columns >= 0], kind="stable")
     labels[np.argsort(table.inverse, kind="stable")] = groups[order]
     return canonical_labels(labels)
+
+
+def simple_bound(problem: Problem) -> float:
+    """Return a lower bound of the within-group distance that needs no search, from :func:`nearest_duals`.
+
+    Examples
+    --------
+    >>> simple_bound(Problem(np.array([[0.0, 1, 3], [1, 0, 3], [3, 3, 0]]), np.array([1, 1, 1]), 2, 1.0))
+    3.0
+    """
+    bound = float(nearest_duals(problem) @ problem.counts)
+    return float(np.ceil(bound / problem.step - 1e-6) * problem.step) if problem.step else bound

@@ -1,9 +1,9 @@
-"""k-anonymous frequency vectors and the records behind them.
+"""k-anonymous frequency vectors and the groups of records that they describe.
 
-A method such as SAFE changes the frequency vector: how often each occurring combination is released. Here such a vector
-is brought to the number of records there are, judged, improved by local search, and turned into groups: the records of
-a released combination stay with it as far as there is room, all others move to released combinations at least total
-Hamming distance, so that confidential columns stay with records that hardly change.
+A method such as SAFE changes the frequency vector: the number of records released with each combination that occurs.
+The functions here adjust such a vector to the number of records of the table, evaluate it, improve it by local search,
+and turn it into groups. Records keep their combination as far as its new count allows; all others move to released
+combinations at least total Hamming distance, so that confidential columns stay with records that hardly change.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from shoal.core.frequency_tables import ControlTables, Tables, control_tables
 from shoal.core.row_classes import Collapsed, collapse, domain_sizes, hamming
 from shoal.methods.kernels.vector_search import anneal_vector, round_rare
 
-MOST_AT_ONCE = 2_000
-FEW = 20_000
+ASSIGNED_TOGETHER = 2_000  # records; an assignment takes cubic time
+COMPILED_FROM = 20_000  # cells; below, compiling takes longer than the loop
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Vector:
     Parameters
     ----------
     distinct
-        The combinations, sorted as SAFE wants them.
+        The combinations, in the order of SAFE.
     tables
-        Their cells.
+        The cells of the combinations.
     target
         The entry of each cell.
     """
@@ -80,19 +80,19 @@ def frequency_vector(codes: NDArray[np.int32], tables: Tables = None) -> Vector:
     return Vector(distinct, cells, cells.totals(distinct.counts))
 
 
-def settle(vector: Vector, y: NDArray[np.int64], k: int, total: int) -> NDArray[np.int64]:
-    """Return the vector with entries 0 or at least k and the given sum, changed where it costs least chi-square.
+def adjusted_vector(vector: Vector, y: NDArray[np.int64], k: int, total: int) -> NDArray[np.int64]:
+    """Return the vector with entries 0 or at least k and the given sum, changed where the chi-square error rises least.
 
     Examples
     --------
     >>> vector = frequency_vector(np.array([[0], [0], [0], [1], [1], [1], [2]], np.int32))
-    >>> settle(vector, np.array([3, 3, 0]), 3, 7).tolist()
+    >>> adjusted_vector(vector, np.array([3, 3, 0]), 3, 7).tolist()
     [4, 3, 0]
     """
     y = y.astype(np.int64).copy()
-    few = y.size * len(vector.tables.tables) <= FEW  # not worth a compilation
-    run = round_rare.function if few else round_rare
-    run(vector.tables.cells, vector.target, vector.tables.totals(y), y, k)
+    small = y.size * len(vector.tables.tables) <= COMPILED_FROM
+    round_entries = round_rare.function if small else round_rare
+    round_entries(vector.tables.cells, vector.target, vector.tables.totals(y), y, k)
     while y.sum() != total:
         missing = total - int(y.sum())
         if missing > 0:
@@ -112,7 +112,7 @@ def settle(vector: Vector, y: NDArray[np.int64], k: int, total: int) -> NDArray[
 
 
 def _costs(vector: Vector, y: NDArray[np.int64], entries: NDArray[np.int64], step: int) -> NDArray[np.float64]:
-    """Return by how much the chi-square error rises when one of the entries changes by a step."""
+    """Return the increase of the chi-square error when one of the entries changes by a step."""
     rise = step * (step + 2.0 * vector.error(y)) / vector.target
     return np.asarray(rise[vector.tables.cells[entries]].sum(axis=1))
 
@@ -134,32 +134,37 @@ def search_vector(
     return y
 
 
-def standing_records(vector: Vector, y: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each record the number of the record that stands for it when y is released.
+def groups_of_vector(vector: Vector, y: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the group of each record and the representative of each group when the vector y is released.
+
+    All records that receive the same combination form a group; its representative is the first record that has the
+    combination in the original table.
 
     Examples
     --------
     >>> vector = frequency_vector(np.array([[0], [1], [0], [0]], np.int32))
-    >>> standing_records(vector, np.array([4, 0])).tolist()
-    [0, 0, 0, 0]
+    >>> groups_of_vector(vector, np.array([4, 0]))
+    (array([0, 0, 0, 0]), array([0]))
     """
     distinct = vector.distinct
     order = np.argsort(distinct.inverse, kind="stable")
     starts = np.cumsum(distinct.counts) - distinct.counts
     first = order[starts]
-    place = np.empty(order.size, np.int64)
-    place[order] = np.arange(order.size) - np.repeat(starts, distinct.counts)
+    rank = np.empty(order.size, np.int64)  # among the records of the same combination
+    rank[order] = np.arange(order.size) - np.repeat(starts, distinct.counts)
     entry = distinct.inverse.copy()
-    moving = np.flatnonzero(place >= y[distinct.inverse])
+    moving = np.flatnonzero(rank >= y[distinct.inverse])
     moving = moving[np.lexsort((moving, distinct.inverse[moving]))]
-    wanted = np.repeat(np.arange(y.size), np.maximum(y - distinct.counts, 0))
-    for start in range(0, moving.size, MOST_AT_ONCE):
-        records, targets = moving[start : start + MOST_AT_ONCE], wanted[start : start + MOST_AT_ONCE]
-        entry[records] = targets[_cheapest_pairs(distinct.rows, distinct.inverse[records], targets)]
-    return first[entry]
+    free = np.repeat(np.arange(y.size), np.maximum(y - distinct.counts, 0))
+    for start in range(0, moving.size, ASSIGNED_TOGETHER):
+        records, targets = moving[start : start + ASSIGNED_TOGETHER], free[start : start + ASSIGNED_TOGETHER]
+        entry[records] = targets[_least_distance(distinct.rows, distinct.inverse[records], targets)]
+    released, labels = np.unique(entry, return_inverse=True)
+    return labels.reshape(-1).astype(np.int64), first[released]
 
 
-def _cheapest_pairs(rows: NDArray[Any], sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.int64]:
+def _least_distance(rows: NDArray[Any], sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the target of each source such that the sum of Hamming distances is least."""
     from scipy.optimize import linear_sum_assignment
 
     _, columns = linear_sum_assignment(hamming(rows[sources], rows[targets]))

@@ -1,7 +1,7 @@
-"""Local search on a clustering of nominal rows: move one row, or exchange two, while the weight falls.
+"""Local search on groups of nominal rows: move one row, or exchange two, while the within-group distance falls.
 
-Works on distinct rows with counts, as pricing does. Each pass looks at all pairs of rows: O(n²) a pass, for blocks of
-some hundred rows. Best move of each row, rows in order, until nothing helps: the result does not depend on chance.
+Works on distinct rows with counts, as pricing does. Each pass visits all pairs of rows, O(n²), for blocks of a few
+hundred rows. Each row in order makes its best move until no move helps; the search is deterministic.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from shoal.core.compiled import compiled
 def exchange(
     columns: NDArray[np.int32], distance: NDArray[np.float64], k: int, *, passes: int = 50
 ) -> NDArray[np.int32]:
-    """Return a clustering of no larger weight, with clusters of k to 2k-1 rows.
+    """Return groups of k to 2k-1 rows whose within-group distance is not larger.
 
     Parameters
     ----------
     columns
-        One cluster per line: its rows, filled up with -1 to 2k-1 places.
+        The rows of one group per line, padded with -1 to length 2k-1.
     distance
         Distances of the distinct rows.
     k
-        The smallest cluster.
+        Minimum group size.
     passes
-        The most passes over all rows.
+        Maximum number of passes over all rows.
 
     Examples
     --------
@@ -40,15 +40,15 @@ def exchange(
     sizes = (better >= 0).sum(axis=1)
     padded = np.pad(distance, (0, 1))
     sums = np.zeros((len(better), len(distance)))
-    for place in range(better.shape[1]):
-        sums += padded[better[:, place], :-1]
+    for position in range(better.shape[1]):
+        sums += padded[better[:, position], :-1]
     _exchange(better, sizes, sums, distance, k, passes)
     return better
 
 
 @compiled(no_cfunc_wrapper=True, error_model="numpy")
 def _exchange(columns: Any, sizes: Any, sums: Any, distance: Any, k: int, passes: int) -> None:
-    """Change the columns in place; ``sums`` holds the distances of each row to the rows of each cluster."""
+    """Change the columns in place; ``sums``: the distance of each row to all rows of each group."""
     groups, high = columns.shape
     for _ in range(passes):
         better = False

@@ -1,7 +1,7 @@
-"""Pricing of clusters of nominal rows: greedy (Alg. 5), enumeration (Alg. 6) and exact (P5).
+"""Pricing of groups of nominal rows: greedy (Alg. 5), enumeration (Alg. 6) and exact (P5).
 
-Cost 2023, section 4.3. Rows are distinct rows with counts (see ``codes.collapse``); a cluster lists the numbers of its
-rows, a row that it holds twice twice, and is filled up with -1 to 2k-1 places.
+Cost 2023, section 4.3. Rows are distinct rows with counts (see :func:`shoal.core.row_classes.collapse`). A column of
+the master is a group: the numbers of its rows, repeated rows repeated, padded with -1 to length 2k-1.
 """
 
 from __future__ import annotations
@@ -11,31 +11,33 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.nominal.hamming_pricing_search import ALL, BEST_OF_EACH_ROOT, STEPS, search_clusters
-from shoal.methods.programs.restricted_master import Clock, Duals
+from shoal.core.deadline import Deadline
+from shoal.methods.nominal.hamming_pricing_search import ALL, BEST_OF_EACH_ROOT, SEARCH_STEPS, search_groups
+from shoal.methods.programs.restricted_master import Duals
 from shoal.methods.programs.set_partitioning import Priced
 
-_NEGATIVE = -1e-7
+_NEGATIVE = -1e-7  # reduced costs above count as rounding errors
 
 
 class NominalPricer:
-    """Exact pricing by depth-first search, after the greedy rule where the table is large.
+    """Exact pricing by depth-first search; in a large table the greedy rule comes first.
 
     Parameters
     ----------
     distance
         Distances of the distinct rows.
     counts
-        How often each occurs.
+        The number of records of each distinct row.
     k
-        Clusters have k to 2k-1 rows.
+        Groups have k to 2k-1 rows.
     exact
         Search exactly where the heuristics find nothing; otherwise no bound is proven.
     steps
-        How far an exact search may go before it counts as unproven; the next ones then are not begun.
+        Maximum number of steps of an exact search. A search that needs more proves nothing, and no further exact search
+        is begun.
     """
 
-    greedy_from = 400
+    greedy_from = 400  # distinct rows
 
     def __init__(
         self,
@@ -44,43 +46,43 @@ class NominalPricer:
         k: int,
         *,
         exact: bool = True,
-        steps: int = STEPS,
+        steps: int = SEARCH_STEPS,
     ) -> None:
         self.distance, self.demand, self.k, self.exact, self.steps = distance, counts, k, exact, steps
 
-    def price(self, duals: Duals, clock: Clock) -> Priced:
-        """Return clusters with negative reduced cost: for each row the best of which it is the dearest row."""
-        if not self.exact or (self.demand.size >= self.greedy_from and not len(duals.cuts.prices)):
-            found = greedy_clusters(self.distance, duals.elements, self.demand, self.k)
+    def price(self, duals: Duals, deadline: Deadline) -> Priced:
+        """Return groups of negative reduced cost: for each row the best one in which no dual value is larger."""
+        if not self.exact or (self.demand.size >= self.greedy_from and not len(duals.cuts.dual_values)):
+            found = greedy_groups(self.distance, duals.elements, self.demand, self.k)
             if not len(found) and not self.exact:
-                found = enumerated_cluster(self.distance, duals.elements, self.demand, self.k)
+                found = enumerated_group(self.distance, duals.elements, self.demand, self.k)
             if not self.exact or len(found) > 0.1 * self.demand.sum() / self.k:
                 return self._priced(found, -np.inf, proven=False)
-        columns, values, complete = search_clusters(
+        columns, values, complete = search_groups(
             self.distance, duals.elements, self.demand, self.k, threshold=-1e-9, mode=BEST_OF_EACH_ROOT,
-            cuts=duals.cuts, steps=self.steps, expired=clock.expired,
+            cuts=duals.cuts, steps=self.steps, expired=deadline.expired,
         )  # fmt: skip
         self.exact = complete
         return self._priced(columns, float(values.min(initial=0.0)), proven=complete)
 
-    def below(self, duals: Duals, threshold: float, room: int, clock: Clock) -> Priced:
-        """Return all clusters with a reduced cost below the threshold, or as many as there is room for."""
-        columns, values, complete = search_clusters(
+    def below(self, duals: Duals, threshold: float, capacity: int, deadline: Deadline) -> Priced:
+        """Return all groups with a reduced cost below the threshold, at most ``capacity`` of them."""
+        columns, values, complete = search_groups(
             self.distance, duals.elements, self.demand, self.k, threshold=threshold, mode=ALL, cuts=duals.cuts,
-            room=room, steps=self.steps, expired=clock.expired,
+            capacity=capacity, steps=self.steps, expired=deadline.expired,
         )  # fmt: skip
         return self._priced(columns, float(values.min(initial=0.0)), proven=complete)
 
     def _priced(self, columns: NDArray[np.int32], least: float, *, proven: bool) -> Priced:
-        return Priced(columns, column_weights(columns, self.distance), least, proven)
+        return Priced(columns, column_costs(columns, self.distance), least, proven)
 
 
-def column_weights(columns: NDArray[np.int32], distance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weight of each cluster.
+def column_costs(columns: NDArray[np.int32], distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the cost of each column: the sum of the distances of the pairs of rows of the group.
 
     Examples
     --------
-    >>> column_weights(np.array([[0, 1, -1], [0, 1, 1]]), np.array([[0.0, 2.0], [2.0, 0.0]])).tolist()
+    >>> column_costs(np.array([[0, 1, -1], [0, 1, 1]]), np.array([[0.0, 2.0], [2.0, 0.0]])).tolist()
     [2.0, 4.0]
     """
     padded = np.pad(distance, (0, 1))
@@ -91,36 +93,36 @@ def column_weights(columns: NDArray[np.int32], distance: NDArray[np.float64]) ->
     return total
 
 
-def greedy_clusters(
+def greedy_groups(
     distance: NDArray[np.float64],
-    prize: NDArray[np.float64],
+    duals: NDArray[np.float64],
     counts: NDArray[np.int64],
     k: int,
     *,
     most: int | None = None,
     any_sign: bool = False,
 ) -> NDArray[np.int32]:
-    """Return disjoint clusters with negative reduced cost, each grown from the dearest row left (Alg. 5).
+    """Return disjoint groups of negative reduced cost, each grown from the free row of largest dual value (Alg. 5).
 
     Parameters
     ----------
     distance
         Distances of the distinct rows.
-    prize
+    duals
         The dual value of each row.
     counts
         How often each row may be used.
     k
-        Clusters have k to 2k-1 rows.
+        Groups have k to 2k-1 rows.
     most
-        The most clusters (n_max).
+        Maximum number of groups (n_max).
     any_sign
-        Take clusters whatever their reduced cost, as the integer construction does.
+        Whether groups of any reduced cost are taken, as in the integer construction.
 
     Examples
     --------
     >>> distance = np.array([[0.0, 1, 2], [1, 0, 2], [2, 2, 0]])
-    >>> greedy_clusters(distance, np.array([1.0, 1, 1]), np.array([1, 1, 1]), 2).tolist()
+    >>> greedy_groups(distance, np.array([1.0, 1, 1]), np.array([1, 1, 1]), 2).tolist()
     [[0, 1, -1]]
     """
     left = counts.copy()
@@ -128,7 +130,7 @@ def greedy_clusters(
     rows_left = int(left.sum())
     while rows_left >= k and (most is None or len(found) < most):
         cluster = np.full(2 * k - 1, -1, np.int32)
-        cost = np.where(left > 0, -prize, np.inf)
+        cost = np.where(left > 0, -duals, np.inf)
         free = left.copy()
         value, best, best_size = 0.0, np.inf, 0
         for size in range(1, 2 * k):
@@ -152,31 +154,31 @@ def greedy_clusters(
     return np.array(found, np.int32).reshape(len(found), 2 * k - 1)
 
 
-def enumerated_cluster(
-    distance: NDArray[np.float64], prize: NDArray[np.float64], counts: NDArray[np.int64], k: int
+def enumerated_group(
+    distance: NDArray[np.float64], duals: NDArray[np.float64], counts: NDArray[np.int64], k: int
 ) -> NDArray[np.int32]:
-    """Return a cluster with negative reduced cost around the dearest row, from its 2k-2 nearest rows (Alg. 6).
+    """Return a group of negative reduced cost: the row of largest dual value and some of its 2k-2 nearest (Alg. 6).
 
-    All choices among them are tried, the first that helps is returned, or none. Not tried for k above 8, where there
-    would be more than 26,000.
+    All subsets are tried until one has a negative reduced cost; the result is empty if none has. For k above 8, with
+    more than 26,000 subsets, none is tried.
 
     Examples
     --------
     >>> distance = np.array([[0.0, 1, 2], [1, 0, 2], [2, 2, 0]])
-    >>> enumerated_cluster(distance, np.array([1.0, 1, 1]), np.array([1, 1, 1]), 2).tolist()
+    >>> enumerated_group(distance, np.array([1.0, 1, 1]), np.array([1, 1, 1]), 2).tolist()
     [[0, 1, -1]]
     """
     none = np.zeros((0, 2 * k - 1), np.int32)
     if k > 8:
         return none
-    dearest = int(np.argmax(prize))
-    order = np.argsort(distance[dearest], kind="stable")
-    others = counts - (np.arange(counts.size) == dearest)
+    root = int(np.argmax(duals))
+    order = np.argsort(distance[root], kind="stable")
+    others = counts - (np.arange(counts.size) == root)
     near = np.repeat(order, others[order])[: 2 * k - 2]
     for size in range(k - 1, near.size + 1):
         for chosen in combinations(near.tolist(), size):
-            cluster = np.array([[dearest, *chosen]], np.int32)
-            if column_weights(cluster, distance)[0] - prize[cluster[0]].sum() < _NEGATIVE:
+            cluster = np.array([[root, *chosen]], np.int32)
+            if column_costs(cluster, distance)[0] - duals[cluster[0]].sum() < _NEGATIVE:
                 found = np.full((1, 2 * k - 1), -1, np.int32)
                 found[0, : size + 1] = cluster
                 return found

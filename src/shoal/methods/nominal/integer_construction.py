@@ -1,8 +1,8 @@
-"""The integer construction: clusters one by one, guided by duals (Algorithm 7 with the auxiliary problem P6).
+"""The integer construction: one group after the other, guided by dual values (Algorithm 7 with the problem P6).
 
-Cost 2023, section 4.4.2, after Zhao et al. 2018. A row is worth ``gamma`` times its dual plus ``lambda``; the next
-cluster is the one of least weight minus worth among the rows left, found exactly or by the greedy rule. Duals are not
-renewed on the way.
+Cost 2023, section 4.4.2, after Zhao et al. 2018. The reward of a row is ``gamma`` times its dual value plus ``lambda``;
+the next group is the one of least distance minus reward among the remaining rows, found exactly or by the greedy rule.
+Dual values are not updated between groups.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.nominal.hamming_pricing import greedy_clusters
-from shoal.methods.nominal.hamming_pricing_search import search_clusters
-from shoal.methods.programs.restricted_master import Clock
+from shoal.core.deadline import Deadline
+from shoal.methods.nominal.hamming_pricing import greedy_groups
+from shoal.methods.nominal.hamming_pricing_search import search_groups
 
 PUBLISHED = {
     "adult200m5": {"optimal": (0.5, 1.5), "heuristic": (0.25, 0.5)},
@@ -22,10 +22,10 @@ PUBLISHED = {
     "200m5_20percent": {"optimal": (0.75, 1.5), "heuristic": (0.25, 3.0)},
     "200m5_100percent": {"optimal": (0.75, 1.5), "heuristic": (0.25, 1.5)},
 }
-"""The best pairs of gamma and lambda for optimal and heuristic duals, by scenario (Cost 2023, Table 6.5)."""
+"""The best gamma and lambda for optimal and heuristic dual values, by scenario (Cost 2023, Table 6.5)."""
 
 DEFAULT = {"optimal": (0.75, 1.5), "heuristic": (0.25, 1.5)}
-"""Gamma and lambda where nothing is known about the data."""
+"""The default of gamma and lambda, for data of any kind."""
 
 
 def construct(
@@ -38,31 +38,31 @@ def construct(
     lambda_: float,
     exact: bool,
     leftovers: Literal["increase", "total"] = "increase",
-    clock: Clock | None = None,
+    deadline: Deadline | None = None,
 ) -> NDArray[np.int32]:
-    """Return a partition into clusters of k to 2k-1 rows (Alg. 7).
+    """Return a partition into groups of k to 2k-1 rows (Alg. 7).
 
     Parameters
     ----------
     distance
         Distances of the distinct rows.
     duals
-        What the rows are worth in the linear master.
+        Dual value of each row in the linear master.
     counts
-        How often each row occurs.
+        The number of records of each row.
     k
-        The smallest cluster.
+        Minimum group size.
     gamma
-        How much duals count, 0 to 1.
+        Factor of the dual values, 0 to 1.
     lambda_
-        The reward per row.
+        Reward of each row.
     exact
-        Solve P6 exactly; otherwise, and when the clock has run out, by the greedy rule.
+        Whether P6 is solved exactly; otherwise, and after the deadline, by the greedy rule.
     leftovers
-        Whether a row that is left joins the cluster whose weight grows least, or (as printed) the one that is lightest
-        with it.
-    clock
-        Ends exact solving.
+        The group that a remaining row joins: the one whose distance increases least, or (as published) the one whose
+        distance is least with the row.
+    deadline
+        Time limit of exact searches.
 
     Examples
     --------
@@ -70,16 +70,16 @@ def construct(
     >>> construct(distance, np.ones(3), np.array([2, 1, 2]), 2, gamma=0.5, lambda_=1.0, exact=True).tolist()
     [[0, 0, 1], [2, 2, -1]]
     """
-    prize = gamma * duals + lambda_
+    reward = gamma * duals + lambda_
     left = counts.copy()
     clusters: list[NDArray[np.int32]] = []
-    clock = clock or Clock(None)
+    deadline = deadline or Deadline(None)
     while left.sum() >= k:
         found = np.zeros((0, 2 * k - 1), np.int32)
-        if exact and not clock.expired():
-            found = search_clusters(distance, prize, left, k, threshold=np.inf, expired=clock.expired)[0]
+        if exact and not deadline.expired():
+            found = search_groups(distance, reward, left, k, threshold=np.inf, expired=deadline.expired)[0]
         if not len(found):
-            found = greedy_clusters(distance, prize, left, k, most=1, any_sign=True)
+            found = greedy_groups(distance, reward, left, k, most=1, any_sign=True)
         cluster = found[0][found[0] >= 0]
         np.subtract.at(left, cluster, 1)
         clusters.append(cluster)
@@ -93,7 +93,7 @@ def construct(
 
 
 def _split(clusters: list[NDArray[np.int32]], k: int) -> NDArray[np.int32]:
-    """Return the clusters as columns; one of 2k or more rows becomes its first k rows and the rest."""
+    """Return the groups as columns; one of 2k or more rows is split into its first k rows and the rest."""
     small = []
     for cluster in clusters:
         small.extend([cluster] if cluster.size < 2 * k else [cluster[:k], cluster[k:]])

@@ -1,20 +1,19 @@
 """The frequency vector whose largest table error is least: P1, P2 and P3 of Cost 2023.
 
-Every entry is 0 or at least k, and the sum is given. Minimised is the largest excess of a cell's error over its
+Every entry is 0 or at least k, and the sum is given. The objective is the largest excess of a cell's error over its
 tolerance (P1, SAFE-ex; P2 with any sum), or that plus w times the distance from the original vector (P3, mSAFE-ex).
-Errors are whole numbers, so the excess has few possible levels. Beyond the thesis, these are tried one after the other
+Errors are integers, so the excess has few possible levels. Beyond Cost 2023, the levels are tried one after the other
 from the lowest: at a given level the entry of every cell lies between two numbers, is 0 or at least k, and a cell of at
-most h records has room for at most h/k combinations. Such a program is solved, or seen to have no solution, in a
-fraction of the time that the program with the level as a variable takes.
+most h records holds at most h/k combinations. Such a program is solved, or proven infeasible, in a fraction of the time
+of the program with the level as a variable.
 """
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.deadline import Deadline
 from shoal.methods.nominal.chi_square_program import (
     VectorSolution,
     add_distance,
@@ -26,7 +25,7 @@ from shoal.methods.nominal.chi_square_program import (
 from shoal.methods.nominal.frequency_vectors import Vector
 from shoal.methods.programs.mixed_integer import Program, Solved
 
-_NONE = Solved(None, np.inf, np.inf, optimal=True)
+_INFEASIBLE = Solved(None, np.inf, np.inf, optimal=True)
 
 
 def largest_error_vector(
@@ -50,13 +49,13 @@ def largest_error_vector(
     tolerance
         The error that costs nothing, for every cell.
     weight
-        What one record of distance from the original vector costs: 0 for P1 and P2, 1/n for P3.
+        Cost of one record of distance from the original vector: 0 for P1 and P2, 1/n for P3.
     total
-        The sum of the vector; the number of records if not given.
+        The sum of the vector; by default the number of records.
     start
-        A vector that is known.
+        A known vector.
     time_limit
-        Seconds; then the best vector found so far is returned with the bound that was reached.
+        Seconds after which the best vector so far is returned with the bound so far.
 
     Examples
     --------
@@ -69,16 +68,16 @@ def largest_error_vector(
     def objective(y: NDArray[np.int64]) -> float:
         return vector.largest(y, tolerance) + weight * vector.distance(y)
 
-    began = time.monotonic()
+    deadline = Deadline(time_limit)
     total = int(vector.counts.sum()) if total is None else total
-    alike = cells_by_members(vector)
+    distinct_cells = cells_by_members(vector)
     best, value = start, np.inf if start is None else objective(start)
     rare = np.minimum(vector.counts, k - vector.counts)
     least = weight * float(rare[rare > 0].sum())
     level, highest = -float(tolerance.min()), float(max(vector.target.max(), total) - tolerance.min())
     while level <= highest and level + least < value - 1e-9:
-        left = None if time_limit is None else time_limit - (time.monotonic() - began)
-        solved = _within(vector, k, tolerance, weight, total, alike, level, best, left)
+        left = deadline.left() if deadline.limited else None
+        solved = _within(vector, k, tolerance, weight, total, distinct_cells, level, best, left)
         if solved.x is not None:
             y = np.rint(solved.x[: vector.counts.size]).astype(np.int64)
             if objective(y) < value - 1e-9:
@@ -91,7 +90,7 @@ def largest_error_vector(
 
 
 def _next(level: float, tolerance: NDArray[np.float64]) -> float:
-    """Return the next level that an excess can have: a whole number less one of the tolerances."""
+    """Return the next level that an excess can have: an integer minus one of the tolerances."""
     parts = np.unique(-tolerance % 1.0)
     return float((np.floor(level - parts + 1e-9) + 1 + parts).min())
 
@@ -102,25 +101,25 @@ def _within(
     tolerance: NDArray[np.float64],
     weight: float,
     total: int,
-    alike: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    distinct_cells: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
     level: float,
     known: NDArray[np.int64] | None,
     time_limit: float | None,
 ) -> Solved:
-    """Return the vector nearest to the original (for weight 0: any) whose errors exceed no tolerance by more."""
+    """Return the vector nearest to the original (for weight 0: any) whose excess errors are at most the level."""
     low = np.maximum(np.ceil(vector.target - level - tolerance - 1e-6), 0.0)
     low[(low > 0) & (low < k)] = k
     high = np.minimum(np.floor(vector.target + level + tolerance + 1e-6), total)
     high[high < k] = 0
     if (low > high).any():
-        return _NONE
+        return _INFEASIBLE
     program = Program()
     y, s = add_entries(program, vector, k, high, total)
     add_distance(program, vector, y, s, weight, k)
-    for members, cells in alike:
+    for members, cells in distinct_cells:
         smallest, largest = float(low[cells].max()), float(high[cells].min())
         if smallest > largest:
-            return _NONE
+            return _INFEASIBLE
         ones = np.ones(members.size)
         program.row(y + members, ones, lower=smallest, upper=largest)
         program.row(s + members, ones, lower=min(smallest, 1.0), upper=largest // k)

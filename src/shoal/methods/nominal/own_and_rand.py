@@ -1,129 +1,128 @@
-"""The recipes of Cost 2023 by name: a partition of least Hamming distance, then representatives that keep tables right.
+"""own-* and rand-*: the variants of Cost 2023 by name, a partition and then representatives that preserve tables.
 
-Section 6.2: ``own-fia`` with f, how the linear master is solved (e exact, h heuristic), i, how clusters are built from
-it (e exact, h heuristic), and a, how representatives are chosen (e exact P7, g greedy, c clique heuristic); ``rand-a``
-has random clusters instead. Their labels are the numbers of the records that stand for the groups. Every recipe stops
-at its time limit with the best it has; the result then depends on the machine.
+Section 6.2: ``own-fia`` with f, the solution of the linear master (e exact, h heuristic), i, the construction of groups
+from it (e exact, h heuristic), and a, the selection of representatives (e exact P7, g greedy, c clique heuristic).
+``rand-a`` has random groups instead. Every variant returns its best result so far at its time limit; the result then
+depends on the machine. One file registers all fifteen, since they differ in these letters only.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from itertools import product
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.deadline import Deadline
 from shoal.core.frequency_tables import Tables
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.nominal.column_generation import column_generation
-from shoal.methods.nominal.table_representatives import Way, table_representatives
-from shoal.methods.registry import get_method, method
+from shoal.methods.contract import Outcome, Stopped
+from shoal.methods.nominal.column_generation import Fractional, column_generation
+from shoal.methods.nominal.distinct_rows import OBJECTIVE
+from shoal.methods.nominal.random_groups import random_groups
+from shoal.methods.nominal.table_representatives import Selected, Variant, select_representatives
+from shoal.methods.options import Range
+from shoal.methods.registry import method
 
-FRACTIONAL: dict[str, Literal["optimal", "heuristic"]] = {"e": "optimal", "h": "heuristic"}
+FRACTIONAL: dict[str, Fractional] = {"e": "optimal", "h": "heuristic"}
 CONSTRUCTION: dict[str, Literal["exact", "greedy"]] = {"e": "exact", "h": "greedy"}
-WAYS: dict[str, Way] = {"e": "exact", "g": "greedy", "c": "clique"}
-WORDS = {"optimal": "exact duals", "heuristic": "heuristic duals", "exact": "exact", "greedy": "greedy"}
+VARIANTS: dict[str, Variant] = {"e": "exact", "g": "greedy", "c": "clique"}
 TIME_LIMIT = 300.0
-_KEPT = ("weight", "bound", "gap", "linear", "stopped", "gamma", "lambda")
+_WORDS = {"optimal": "exact dual values", "heuristic": "heuristic dual values"}
+_GUARANTEE = "k to 2k-1 records a group; only combinations that occur; ends at the time limit"
 
 
 def own(
     codes: NDArray[np.int32],
     k: int,
-    recipe: str,
+    letters: str,
     *,
     gamma: float | None = None,
     lambda_: float | None = None,
     tables: Tables = None,
     time_limit: float = TIME_LIMIT,
     progress: Progress = SILENT,
-    facts: dict[str, Any] | None = None,
-) -> NDArray[np.int64]:
-    """Group records by the recipe of three letters and return for each the record that stands for it.
+) -> Outcome:
+    """Group records by column generation and select representatives, in the variant of three letters.
 
     Examples
     --------
     >>> codes = np.array([[s, w] for w in range(3) for s in (0, 0, 1)], np.int32)  # Cost 2023, Example 5.1.2
-    >>> np.unique(own(codes, 3, "hhe", tables=1), return_counts=True)[1].tolist()
-    [3, 3, 3]
+    >>> outcome = own(codes, 3, "hhe", tables=1)
+    >>> np.bincount(outcome.labels).tolist(), outcome.diagnostics["chi_square"]
+    ([3, 3, 3], 0.0)
     """
-    fractional, construction, way = tuple(recipe)
-    started = time.monotonic()
-    told: dict[str, Any] = {}
-    labels = column_generation(
+    fractional, construction, variant = tuple(letters)
+    deadline = Deadline(time_limit)
+    partition = column_generation(
         codes, k, fractional=FRACTIONAL[fractional], construction=CONSTRUCTION[construction], gamma=gamma,
-        lambda_=lambda_, time_limit=time_limit, progress=progress, facts=told,
+        lambda_=lambda_, time_limit=time_limit, progress=progress,
     )  # fmt: skip
-    if facts is not None:
-        facts |= {name: told[name] for name in _KEPT if name in told}
-    left = max(time_limit - (time.monotonic() - started), 1.0)
-    return _represented(codes, labels, WAYS[way], tables, left, progress, facts)
+    labels = canonical_labels(partition.labels)
+    selected = select_representatives(
+        codes, labels, variant=VARIANTS[variant], tables=tables, time_limit=max(deadline.left(), 1.0), progress=progress
+    )
+    return Outcome(
+        labels,
+        selected.rows,
+        partition.objective,
+        diagnostics={**partition.diagnostics, **selected.diagnostics()},
+        timings={**partition.timings, "total": deadline.elapsed()},
+        stopped=_stopped(selected) if partition.stopped == "finished" else partition.stopped,
+    )
 
 
 def rand(
     codes: NDArray[np.int32],
     k: int,
-    way: str,
+    letter: str,
     *,
     tables: Tables = None,
     time_limit: float = TIME_LIMIT,
     seed: int = 0,
     progress: Progress = SILENT,
-    facts: dict[str, Any] | None = None,
-) -> NDArray[np.int64]:
-    """Group records at random and return for each the record that stands for it.
+) -> Outcome:
+    """Group records at random and select representatives.
 
     Examples
     --------
-    >>> np.unique(rand(np.arange(12, dtype=np.int32)[:, None] % 2, 3, "g"), return_counts=True)[1].sum()
-    np.int64(12)
+    >>> rand(np.arange(12, dtype=np.int32)[:, None] % 2, 3, "g").representatives.size
+    3
     """
-    labels = get_method("random").run(codes, k, seed=seed)
-    return _represented(codes, labels, WAYS[way], tables, time_limit, progress, facts)
-
-
-def _represented(
-    codes: NDArray[np.int32],
-    labels: NDArray[np.int64],
-    way: Way,
-    tables: Tables,
-    time_limit: float,
-    progress: Progress,
-    facts: dict[str, Any] | None,
-) -> NDArray[np.int64]:
-    labels = canonical_labels(labels)
-    rows = table_representatives(
-        codes, labels, way=way, tables=tables, time_limit=time_limit, progress=progress, facts=facts
+    labels = random_groups(codes, k, seed=seed)
+    selected = select_representatives(
+        codes, labels, variant=VARIANTS[letter], tables=tables, time_limit=time_limit, progress=progress
     )
-    return rows[labels]
+    return Outcome(labels, selected.rows, diagnostics=selected.diagnostics(), stopped=_stopped(selected))
 
 
-def _own_method(recipe: str) -> Callable[..., NDArray[np.int64]]:
-    def run(
+def _stopped(selected: Selected) -> Stopped:
+    return "time limit" if selected.optimal is False else "finished"
+
+
+def _own_method(letters: str) -> Callable[..., Outcome]:
+    def group(
         codes: NDArray[np.int32],
         k: int,
         *,
-        gamma: float | None = None,
-        lambda_: float | None = None,
+        gamma: Annotated[float, Range(0, 1)] | None = None,
+        lambda_: Annotated[float, Range(0)] | None = None,
         tables: int | str | None = None,
         time_limit: float = TIME_LIMIT,
         progress: Progress = SILENT,
-        facts: dict[str, Any] | None = None,
-    ) -> NDArray[np.int64]:
+    ) -> Outcome:
         return own(
-            codes, k, recipe, gamma=gamma, lambda_=lambda_, tables=tables, time_limit=time_limit, progress=progress,
-            facts=facts,
-        )  # fmt: skip
+            codes, k, letters, gamma=gamma, lambda_=lambda_, tables=tables, time_limit=time_limit, progress=progress
+        )
 
-    return run
+    return group
 
 
-def _rand_method(way: str) -> Callable[..., NDArray[np.int64]]:
-    def run(
+def _rand_method(letter: str) -> Callable[..., Outcome]:
+    def group(
         codes: NDArray[np.int32],
         k: int,
         *,
@@ -131,35 +130,19 @@ def _rand_method(way: str) -> Callable[..., NDArray[np.int64]]:
         time_limit: float = TIME_LIMIT,
         seed: int = 0,
         progress: Progress = SILENT,
-        facts: dict[str, Any] | None = None,
-    ) -> NDArray[np.int64]:
-        return rand(
-            codes, k, way, tables=tables, time_limit=time_limit, seed=seed, progress=progress, facts=facts
-        )  # fmt: skip
+    ) -> Outcome:
+        return rand(codes, k, letter, tables=tables, time_limit=time_limit, seed=seed, progress=progress)
 
-    return run
+    return group
 
 
 _OPTIONS = """
     Parameters
-    ----------
-    codes
-        n x m.
-    k
-        The smallest group allowed.{more}
+    ----------{more}
     tables
-        The control tables: all up to this dimension, or a list such as ``0,1,0+1``; by default up to dimension 3.
+        Control tables: all up to this dimension, or a list such as ``0,1,0+1``; by default up to dimension 3.
     time_limit
-        Seconds; then the best found so far is returned.{seed}
-    progress
-        Hears how far the work is.
-    facts
-        Receives weight and bound of the partition, the chi-square error, and for exact representatives its bound.
-
-    Returns
-    -------
-    labels
-        For each record the number of the record that stands for its group.
+        Seconds (default 300) after which the best result so far is returned; it then depends on the machine.
 
     Examples
     --------
@@ -169,46 +152,42 @@ _OPTIONS = """
 """
 _GAMMA = """
     gamma, lambda_
-        How duals and rows are rewarded while clusters are built (P6); see ``column-generation``."""
-_SEED = """
-    seed
-        For the random clusters."""
+        Factor of the dual values and reward of each row in the construction of groups (P6); see
+        ``column-generation``."""
 
 
 def _register() -> None:
-    for letters in product("eh", "eh", "egc"):
-        recipe = "".join(letters)
-        f, i, a = FRACTIONAL[letters[0]], CONSTRUCTION[letters[1]], WAYS[letters[2]]
-        function = _own_method(recipe)
-        function.__name__ = f"own_{recipe}"
-        function.__doc__ = f"Group records by the recipe Own-{recipe} of Cost 2023.\n" + _OPTIONS.format(
-            more=_GAMMA, seed="", name=f"own-{recipe}"
-        )
+    for letters in map("".join, product("eh", "eh", "egc")):
+        fractional, construction = FRACTIONAL[letters[0]], CONSTRUCTION[letters[1]]
+        variant = VARIANTS[letters[2]]
+        function = _own_method(letters)
+        function.__name__ = function.__qualname__ = f"own_{letters}"
+        function.__doc__ = f"Group records by the variant Own-{letters} of Cost 2023.\n"
+        function.__doc__ += _OPTIONS.format(more=_GAMMA, name=f"own-{letters}")
         method(
-            f"own-{recipe}",
-            title=f"Categories: {WORDS[f]}, {WORDS[i]} clusters, {a} representatives that keep tables right",
-            cost="as column-generation"
+            f"own-{letters}",
+            title=f"Categories: {_WORDS[fractional]}, {construction} groups, {variant} representatives",
+            complexity="as column-generation"
             + {"e": ", then exponential at worst", "g": " + n s", "c": " + n² s"}[letters[2]],
-            guarantee="k to 2k-1 records a group; only combinations that occur; the time limit is kept",
+            guarantee=_GUARANTEE,
             reference="Cost 2023, ch. 4, 5 and section 6.2",
-            when="to repeat the experiments of the thesis, or for some hundred records of categories",
-            data="codes",
+            when="to repeat the experiments of Cost 2023, or for a few hundred records of categories",
             max_size=lambda k: 2 * k - 1,
             represents=True,
+            proves=OBJECTIVE,
         )(function)
-    for way in "egc":
-        function = _rand_method(way)
-        function.__name__ = f"rand_{way}"
-        function.__doc__ = f"Group records at random, with representatives as in rand-{way} of Cost 2023.\n"
-        function.__doc__ += _OPTIONS.format(more="", seed=_SEED, name=f"rand-{way}")
+    for letter in "egc":
+        function = _rand_method(letter)
+        function.__name__ = function.__qualname__ = f"rand_{letter}"
+        function.__doc__ = f"Group records at random, with the representatives of rand-{letter} of Cost 2023.\n"
+        function.__doc__ += _OPTIONS.format(more="", name=f"rand-{letter}")
         method(
-            f"rand-{way}",
-            title=f"Categories: random clusters, {WAYS[way]} representatives; the baseline of the thesis",
-            cost={"e": "exponential at worst", "g": "O(n s)", "c": "O(n² s)"}[way],
-            guarantee="k to 2k-1 records a group; only combinations that occur; the time limit is kept",
+            f"rand-{letter}",
+            title=f"Categories: random groups, {VARIANTS[letter]} representatives; the baseline of Cost 2023",
+            complexity={"e": "exponential at worst", "g": "O(n s)", "c": "O(n² s)"}[letter],
+            guarantee=_GUARANTEE,
             reference="Cost 2023, section 6.2.5",
-            when="as a baseline only",
-            data="codes",
+            when="as a baseline for comparison",
             max_size=lambda k: 2 * k - 1,
             represents=True,
         )(function)

@@ -1,49 +1,51 @@
-"""SAFE: the frequency vector is edited until no combination is rare, with small errors in all control tables.
+"""safe: the frequency vector is edited until no combination is rare, with small errors in all control tables.
 
-Höhne 2003, 2010, 2015, as described in Cost 2023, chapter 2 (Algorithms 1 to 4, Appendix A). Three entries at a time
-are changed by up to 3 records each, under bounds on the error of every cell; then the bounds are tightened. The number
-of records of the vector may change by a few: the result tells, and the groups are made from a vector that was brought
-back to the number of records there are. Where the printed loop could go on for ever, the bounds rise by one (first
-those of higher tables, up to a gap of 3) when all kinds of windows together removed no more than 2 % of the problems.
+SAFE, Höhne 2003, 2010, 2015, as described in Cost 2023, chapter 2 (Algorithms 1 to 4, Appendix A). Three entries at a
+time are changed by up to 3 records each, under bounds on the error of every cell; then the bounds are tightened. The
+sum of the vector may differ from the number of records by a few: the diagnostics report it, and groups are made from a
+vector that was adjusted to the number of records. The published loop need not end; here the bounds rise by one (first
+those of higher tables, up to a difference of 3) when all kinds of windows together removed at most 2 % of the problems,
+that is, of the combinations with 1 to k - 1 records.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import ParameterError
+from shoal.methods.contract import Outcome
 from shoal.methods.kernels.safe_windows import safe_pass
-from shoal.methods.nominal.frequency_vectors import Vector, frequency_vector, settle, standing_records
+from shoal.methods.nominal.frequency_vectors import Vector, adjusted_vector, frequency_vector, groups_of_vector
 from shoal.methods.registry import method
 
 Keep = Literal["best", "last"]
-ONE_DIM_BOUND, HIGHER_DIM_BOUND, BOUND_GAP = 2, 3, 3
-DEVIATION = 3
-FIRST_PART, PART = 5_000, 500
-STAGNATION = 0.02
+ONE_DIM_BOUND, HIGHER_DIM_BOUND, BOUND_DIFFERENCE = 2, 3, 3
+DEVIATION = 3  # records by which an entry may differ from the original
+FIRST_PART, PART = 5_000, 500  # entries after which the windows begin again
+STAGNATION = 0.02  # share of problems removed by a pass that is too small to go on
 IMPROVEMENTS = 20
-MOST_EXCEEDINGS, MOST_EXCEEDINGS_AT_ALL = 5, 50
+MOST_EXCEEDINGS, MOST_EXCEEDINGS_AT_ALL = 5, 50  # cells beyond their bound after tightening
 MOST_RISES = 40
 _EXTRA_FROM = np.array([10, 20, 50, 100, 200, 1_000, 10_000, 100_000, 1_000_000])
 
 
 @dataclass(frozen=True)
 class SafeResult:
-    """What SAFE found.
+    """The result of SAFE.
 
     Parameters
     ----------
     y
         The k-anonymous frequency vector, its entries in the order of :func:`frequency_vector`.
     bounds
-        The bounds that one-dimensional and higher tables needed in the end.
+        The final bounds of one-dimensional and of higher tables.
     within_bounds
-        Whether the bounds sufficed; if not, the last rare combinations were dropped or filled up regardless of them.
+        Whether the vector satisfies the bounds; if not, the last rare combinations were removed or raised to k
+        regardless of them.
     """
 
     y: NDArray[np.int64]
@@ -65,7 +67,7 @@ def extra_error(target: NDArray[np.float64]) -> NDArray[np.float64]:
 def safe_vector(
     vector: Vector, k: int, *, improve: bool = True, keep: Keep = "best", progress: Progress = SILENT
 ) -> SafeResult:
-    """Return the vector that SAFE finds; its sum may differ from the number of records.
+    """Return the vector of SAFE; its sum may differ from the number of records.
 
     Examples
     --------
@@ -85,10 +87,10 @@ def safe_vector(
         limit = np.where(one_dim, low, high) + extra
         if _remove(vector, y, error, limit, k, deviation, progress) or rise == MOST_RISES:
             break
-        low, high = (low, high + 1) if high - low < BOUND_GAP else (low + 1, high)
+        low, high = (low, high + 1) if high - low < BOUND_DIFFERENCE else (low + 1, high)
     within = _problems(y, k) == 0
     if not within:
-        y = settle(vector, y, k, int(y.sum()))
+        y = adjusted_vector(vector, y, k, int(y.sum()))
     elif improve:
         best, last = _improve(vector, y, np.where(one_dim, low, high) + extra, k, deviation, progress)
         y = best if keep == "best" or not last.any() else last
@@ -108,7 +110,7 @@ def _remove(
     deviation: int,
     progress: Progress,
 ) -> bool:
-    """Run all kinds of windows while they help (Algorithm 1); returns whether no problem is left."""
+    """Run all kinds of windows while they remove problems (Algorithm 1); returns whether none remains."""
     ends = [*range(FIRST_PART, y.size, PART), y.size]
     while True:
         before = _problems(y, k)
@@ -132,7 +134,7 @@ def _remove(
 def _improve(
     vector: Vector, y: NDArray[np.int64], limit: NDArray[np.int64], k: int, deviation: int, progress: Progress
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Tighten the bounds and repair what exceeds them (Algorithm 3); return the best vector and the last."""
+    """Tighten the bounds and repair cells that exceed them (Algorithm 3); return the best vector and the last."""
     goal = np.where(vector.tables.dimensions() == 1, ONE_DIM_BOUND, HIGHER_DIM_BOUND)
     best, best_error = y.copy(), vector.chi_square(y)
     y, limit = y.copy(), limit.copy()
@@ -157,11 +159,10 @@ def _improve(
 @method(
     "safe",
     title="SAFE: edit the frequency vector under bounds on the errors of tables",
-    cost="O(n_a s) per pass for n_a combinations and s tables",
+    complexity="O(n_a s) per pass for n_a combinations and s tables",
     guarantee="at least k; only combinations that occur",
     reference="Höhne 2010; Cost 2023, chapter 2",
     when="tables of categories whose one-dimensional counts must stay within one or two records",
-    data="codes",
     represents=True,
 )
 def safe(
@@ -172,50 +173,39 @@ def safe(
     improve: bool = True,
     keep: Keep = "best",
     progress: Progress = SILENT,
-    facts: dict[str, Any] | None = None,
-) -> NDArray[np.int64]:
+) -> Outcome:
     """Group records by the SAFE heuristic.
 
     Parameters
     ----------
-    codes
-        n x m.
-    k
-        The smallest group allowed.
     tables
-        The control tables: all up to this dimension, or a list such as ``0,1,0+1``; by default up to dimension 3.
+        Control tables: all up to this dimension, or a list such as ``0,1,0+1``; by default up to dimension 3.
     improve
-        Tighten the bounds afterwards (Algorithm 3).
+        Whether the bounds are tightened afterwards (Algorithm 3).
     keep
-        Which of the vectors met on the way: ``best``, the one with the least chi-square error, or ``last``, as printed.
-    progress
-        Hears how far the work is.
-    facts
-        Receives the sum of the vector that SAFE found (``vector_records``), the bounds, and chi-square errors.
-
-    Returns
-    -------
-    labels
-        For each record the number of the record that stands for its group.
+        The vector that is returned after tightening: ``best``, of least chi-square error, or ``last``, as published.
 
     Examples
     --------
     >>> codes = np.repeat(np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.int32), [4, 1, 2, 5], axis=0)
-    >>> facts = {}
-    >>> np.unique(safe(codes, 3, facts=facts), return_counts=True)[1].tolist(), facts["vector_records"]
+    >>> outcome = safe(codes, 3)
+    >>> np.bincount(outcome.labels).tolist(), outcome.diagnostics["vector_records"]
     ([4, 3, 5], 12)
     """
-    if keep not in get_args(Keep):
-        raise ParameterError(f'keep="{keep}" is not known; there is: {", ".join(get_args(Keep))}')
     vector = frequency_vector(codes, tables)
     found = safe_vector(vector, k, improve=improve, keep=keep, progress=progress)
-    released = settle(vector, found.y, k, len(codes))
-    if facts is not None:
-        facts["control_tables"] = len(vector.tables.tables)
-        facts["chi_square"] = vector.chi_square(released)
-        facts["records"] = len(codes)
-        facts["vector_records"] = int(found.y.sum())
-        facts["vector_chi_square"] = vector.chi_square(found.y)
-        facts["bounds"] = list(found.bounds)
-        facts["within_bounds"] = found.within_bounds
-    return standing_records(vector, released)
+    released = adjusted_vector(vector, found.y, k, len(codes))
+    labels, representatives = groups_of_vector(vector, released)
+    return Outcome(
+        labels,
+        representatives,
+        diagnostics={
+            "control_tables": len(vector.tables.tables),
+            "chi_square": vector.chi_square(released),
+            "records": len(codes),
+            "vector_records": int(found.y.sum()),
+            "vector_chi_square": vector.chi_square(found.y),
+            "bounds": list(found.bounds),
+            "within_bounds": found.within_bounds,
+        },
+    )

@@ -1,10 +1,10 @@
-"""Windows: a few neighbouring groups are dissolved, grouped anew at random, settled, and kept or put back.
+"""Windows: the records of a few neighbouring groups are grouped anew, and the result is accepted or rejected.
 
-The step of the search in ``annealing``. A window holds 2 to some 6 groups around a random record. Its records are
-dealt into new groups (one fewer, as many, or one more) that grow from random seeds, then moved and swapped inside the
-window until nothing gains. So moves, swaps, ejection chains, merging, splitting and dissolving are all cases of one
-step, whose cost depends on k and d alone, never on n. A result that is a little worse is kept now and then, more
-rarely as the search cools.
+The step of the search in ``sse_annealing``. A window holds two or more groups around a random record. Its records are
+assigned to new groups (one fewer, as many, or one more) that grow from random records, then moved and exchanged inside
+the window while that lowers the cost. So moves, exchanges, ejection chains, merging, splitting and reassigning are all
+cases of one step, whose cost depends on k and d only, not on n. A result that is slightly worse is accepted with a
+probability that falls with the temperature.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from shoal.core.compiled import compiled
-from shoal.core.inner import inner
+from shoal.core.compiled import compiled, inner
 
-PASSES = 50  # of moves and swaps in a window; it settles after a few
+MOST_PASSES = 50  # of moves and exchanges in a window; a few are the rule
 
 
 @inner
 def draw(state: Any, below: int) -> int:
-    """Return a random whole number from 0 to ``below - 1`` (xorshift64*)."""
+    """Return a random integer from 0 to ``below - 1`` (xorshift64*)."""
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -67,8 +66,8 @@ def join(x: Any, i: int, centres: Any, sizes: Any, labels: Any, g: int) -> None:
 
 
 @inner
-def deal(x: Any, count: int, groups: int, k: int, labels: Any, sizes: Any, centres: Any, state: Any) -> None:
-    """Group the records of a window: groups grow from random records by nearest ones, the rest joins at least cost."""
+def grow_groups(x: Any, count: int, groups: int, k: int, labels: Any, sizes: Any, centres: Any, state: Any) -> None:
+    """Group the records of a window: groups grow from random records by nearest ones, the rest join at least cost."""
     for i in range(count):
         labels[i] = -1
     for g in range(groups):
@@ -106,15 +105,17 @@ def deal(x: Any, count: int, groups: int, k: int, labels: Any, sizes: Any, centr
 
 
 @inner
-def settle(x: Any, count: int, groups: int, k: int, hair: float, labels: Any, sizes: Any, centres: Any) -> float:
-    """Move and swap records while that gains more than a hair; return the squared error of the window."""
+def improve_groups(
+    x: Any, count: int, groups: int, k: int, tolerance: float, labels: Any, sizes: Any, centres: Any
+) -> float:
+    """Move and exchange records while that gains more than the tolerance; return the squared error of the window."""
     d = x.shape[1]
-    for _ in range(PASSES):
+    for _ in range(MOST_PASSES):
         still = True
         for i in range(count):
             a = labels[i]
             before = distance(x, i, centres, a)
-            best = -hair
+            best = -tolerance
             target = -1
             partner = -1
             if sizes[a] > k:
@@ -172,19 +173,19 @@ def windows(
     sizes: Any,
     costs: Any,
     best: Any,
-    tally: Any,
+    counters: Any,
     k: int,
     width: int,
-    hot: float,
-    cold: float,
+    first: float,
+    last: float,
     steps: int,
     state: Any,
 ) -> None:
-    """Take ``steps`` steps while the temperature falls from ``hot`` to ``cold``.
+    """Take ``steps`` steps while the temperature falls from ``first`` to ``last``.
 
-    ``labels``, ``members``, ``sizes`` and ``costs`` describe the groups and are kept in step; ``tally`` holds the
-    number of groups, the cost now, and the lowest cost, whose labels are in ``best``. Temperatures are in units of the
-    mean cost of the groups of a window.
+    ``labels``, ``members``, ``sizes`` and ``costs`` describe the groups and are updated together; ``counters`` holds
+    the number of groups, the cost now, and the lowest cost, whose labels are in ``best``. Temperatures are in units of
+    the mean cost of the groups of a window.
     """
     n, d = points.shape
     most = 2 * k - 1
@@ -194,9 +195,9 @@ def windows(
     local_sizes = np.empty(width + 1, np.int64)
     centres = np.empty((width + 1, d))
     window = np.empty(width + 1, np.int64)
-    one = np.int64(1)  # no literal, for which its callees would be compiled once more
+    one = np.int64(1)  # not a literal, for which the functions called here would be compiled once more
     for step in range(steps):
-        heat = hot + (cold - hot) * step / steps
+        temperature = first + (last - first) * step / steps
         wanted = 2 + draw(state, width - 1)
         record = draw(state, n)
         window[0] = labels[record]
@@ -226,17 +227,17 @@ def windows(
         for i in range(count):
             for a in range(d):
                 x[i, a] = points[records[i], a]
-        deal(x, count, groups, k, local, local_sizes, centres, state)
-        hair = 1e-12 * old
-        new = settle(x, count, groups, k, hair, local, local_sizes, centres)
-        grace = heat * old / found
+        grow_groups(x, count, groups, k, local, local_sizes, centres, state)
+        tolerance = 1e-12 * old
+        new = improve_groups(x, count, groups, k, tolerance, local, local_sizes, centres)
+        grace = temperature * old / found
         if grace > 0.0:
             grace *= -np.log((draw(state, 1 << 30) + 1.0) / (1 << 30))
-        if not new < old + grace - hair or abs(new - old) <= hair:
+        if not new < old + grace - tolerance or abs(new - old) <= tolerance:
             continue
         for h in range(found, groups):
-            window[h] = np.int64(tally[0])
-            tally[0] += 1.0
+            window[h] = np.int64(counters[0])
+            counters[0] += 1.0
         for h in range(groups):
             g = window[h]
             sizes[g] = 0
@@ -246,22 +247,22 @@ def windows(
                     labels[records[i]] = g
                     sizes[g] += 1
             costs[g] = squared_error(points, members[g], sizes[g])
-            tally[1] += costs[g]
-        tally[1] -= old
-        for h in range(groups, found):  # the last group takes the place of one that is gone
+            counters[1] += costs[g]
+        counters[1] -= old
+        for h in range(groups, found):  # the last group gets the number of one that was removed
             g = window[h]
-            last = np.int64(tally[0]) - 1
-            tally[0] -= 1.0
-            if g != last:
-                sizes[g] = sizes[last]
-                costs[g] = costs[last]
+            end = np.int64(counters[0]) - 1
+            counters[0] -= 1.0
+            if g != end:
+                sizes[g] = sizes[end]
+                costs[g] = costs[end]
                 for s in range(sizes[g]):
-                    members[g, s] = members[last, s]
+                    members[g, s] = members[end, s]
                     labels[members[g, s]] = g
                 for t in range(h + 1, found):
-                    if window[t] == last:
+                    if window[t] == end:
                         window[t] = g
-        if tally[1] < tally[2] * (1.0 - 1e-13):
-            tally[2] = tally[1]
+        if counters[1] < counters[2] * (1.0 - 1e-13):
+            counters[2] = counters[1]
             for i in range(n):
                 best[i] = labels[i]

@@ -1,20 +1,20 @@
 """A lower bound for tables that are too large for one linear program, from blocks.
 
-Give each record a worth y, such that no possible group costs less than its records are worth together. Then no grouping
-costs less than the sum of all y, since it holds each record once. That is all a bound needs, so the worth of each
-record may come from wherever it likes:
+Give each record a dual value y, such that no possible group costs less than the sum of y over its records. Then no
+grouping costs less than the sum of all y, since it holds each record once. Any dual values with this property give a
+valid bound:
 
-1. **at first from its nearest neighbours** (``instant_bound``), which is worth that no group undercuts;
+1. **at first from nearest neighbours** (``neighbour_dual_values``), which have the property;
 2. **then from a block**: the records are cut into small cells of neighbouring groups. For each cell the linear program
-   of ``column_bound`` is solved over the cell and the groups around it, and its duals are the worth of the records
-   of the cell. Those around it only keep the border from looking like the end of the world;
-3. **groups across blocks may now cost less than they are worth.** Pricing over the whole table finds them, a linear
-   program takes away as little worth as it can from their records, and so on for a few rounds;
-4. **what is left** is at most -r_i below each root i (see ``column_bound``): with at most n/k groups, the n/k lowest
+   of ``linear_bound`` is solved over the cell and the groups around it, and gives the dual values of the records of the
+   cell. The groups around it are included because groups of the table may cross the border of the cell;
+3. **groups across blocks may now have a negative reduced cost.** Pricing over the complete table finds them, a linear
+   program lowers the dual values of their records by as little as possible, and so on for a few rounds;
+4. **what is left** is at most -r_i below each root i (see ``linear_bound``): with at most n/k groups, the n/k lowest
    of the r_i are added to the sum of y.
 
-The proof needs step 4 alone. It holds for any worth, so the work can stop at any time: a block that was never solved
-keeps the worth from its neighbours.
+The proof needs step 4 only. It holds for any dual values, so the work can stop at any time: the records of a block that
+was not solved keep the dual values from their neighbours.
 """
 
 from __future__ import annotations
@@ -22,22 +22,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.deadline import Deadline
 from shoal.core.progress import SILENT, Progress
 from shoal.core.threads import get_threads, run_in_threads
-from shoal.methods.optimal.linear_bound import Relaxation
-from shoal.methods.optimal.neighbour_bound import instant_worth
-from shoal.methods.optimal.sse_annealing import cells_of_groups, group_costs
-from shoal.methods.optimal.sse_pricing import HAIR, Pricer
-from shoal.methods.programs.restricted_master import Clock, Duals, no_cuts
+from shoal.methods.kernels.centroids import group_costs
+from shoal.methods.optimal.linear_bound import GroupRelaxation
+from shoal.methods.optimal.neighbour_bound import neighbour_dual_values
+from shoal.methods.optimal.sse_annealing import cells_of_groups
+from shoal.methods.optimal.sse_pricing import RELATIVE_TOLERANCE, SsePricer
+from shoal.methods.programs.restricted_master import Duals, no_cuts
 
-CELL = 250  # records whose worth comes from one block
-AROUND = 8  # nearest neighbours of a record whose groups belong to the block
-ROUNDS = 12  # of repair
-NODES = 20_000  # below one root at most,
-FEWEST = 20  # at least,
-SPEED = 200_000.0  # and in a second
-BLOCKS = 0.5  # the share of the time that the blocks get
-BATCH = 16  # blocks between two looks at the clock
+CELL_RECORDS = 250  # whose dual values come from one block
+NEIGHBOURS = 8  # nearest records of a record whose groups belong to the block
+REPAIR_ROUNDS = 12
+MOST_NODES = 20_000  # below one root,
+FEWEST_NODES = 20  # below one root,
+NODES_PER_SECOND = 200_000.0
+SHARE_OF_BLOCKS = 0.5  # of the time
+BATCH_BLOCKS = 16  # blocks between two checks of the deadline
 
 
 def block_bound(
@@ -45,24 +47,24 @@ def block_bound(
     labels: NDArray[np.int64],
     k: int,
     *,
-    clock: Clock | None = None,
+    deadline: Deadline | None = None,
     progress: Progress = SILENT,
 ) -> float:
-    """Return a number that the squared error of no grouping into groups of k and more is below.
+    """Return a lower bound on the squared error of every grouping into groups of at least k records.
 
     Parameters
     ----------
     points
         n x d, centred.
     labels
-        A good grouping, numbered from 0, of groups of k to 2k-1: it says what a block is. Its quality decides how good
-        the bound is, not whether it is right.
+        A good grouping, numbered from 0, of groups of k to 2k-1, from which blocks are made. Its quality decides how
+        close the bound is, not whether it is valid.
     k
-        The smallest group.
-    clock
-        When to stop. The first pricing of the whole table is done in any case.
+        Minimum group size.
+    deadline
+        When to stop. The first pricing of the complete table is done in any case.
     progress
-        Hears how far the work is.
+        Progress callback.
 
     Examples
     --------
@@ -70,111 +72,117 @@ def block_bound(
     >>> round(block_bound(points - 3.0, np.array([0, 0, 1, 1]), 2), 6)
     1.0
     """
-    clock = clock or Clock(None)
+    deadline = deadline or Deadline(None)
     cost = float(group_costs(points, labels).sum())
     if cost <= 0.0:
         return 0.0
     scale = float(2.0 ** np.round(np.log2(labels.size / cost) / 2))  # solvers have absolute tolerances
-    return _scaled_bound(points * scale, labels, k, clock, progress) / scale**2
+    return _scaled_bound(points * scale, labels, k, deadline, progress) / scale**2
 
 
 def _scaled_bound(
-    points: NDArray[np.float64], labels: NDArray[np.int64], k: int, clock: Clock, progress: Progress
+    points: NDArray[np.float64], labels: NDArray[np.int64], k: int, deadline: Deadline, progress: Progress
 ) -> float:
     progress.stage("bounding by neighbours")
-    worth = instant_worth(points, k)
-    least = float(worth.sum())
-    worth, treated = _from_blocks(points, labels, k, worth, clock.part(BLOCKS), progress)
+    dual_values = neighbour_dual_values(points, k)
+    least = float(dual_values.sum())
+    dual_values, treated = _from_blocks(points, labels, k, dual_values, deadline.part(SHARE_OF_BLOCKS), progress)
     if not treated:
         return max(least, 0.0)
-    progress.stage("repairing across blocks", ROUNDS)
-    pricer = Pricer(points, k)
+    progress.stage("repairing across blocks", REPAIR_ROUNDS)
+    pricer = SsePricer(points, k)
     best = least
-    high, roots, slack = worth, np.arange(worth.size), np.zeros(worth.size)
-    for _ in range(ROUNDS):
-        limit = _affordable(clock, roots.size)
-        found = pricer.price(Duals(worth, no_cuts(worth.size)), keep=8, limit=limit, roots=roots, high=high)
+    high, roots, slack = dual_values, np.arange(dual_values.size), np.zeros(dual_values.size)
+    for _ in range(REPAIR_ROUNDS):
+        limit = _affordable(deadline, roots.size)
+        found = pricer.price(Duals(dual_values, no_cuts(dual_values.size)), keep=8, limit=limit, roots=roots, high=high)
         slack[roots] = found.slack[roots]
-        lowest = np.sort(slack)[: worth.size // k].sum()
-        rounding = 1e-11 * float(np.abs(worth).sum())
-        best = max(best, float(worth.sum() + lowest) - rounding)
+        lowest = np.sort(slack)[: dual_values.size // k].sum()
+        rounding = 1e-11 * float(np.abs(dual_values).sum())
+        best = max(best, float(dual_values.sum() + lowest) - rounding)
         progress.advance(1)
-        if not len(found.columns) or clock.expired() or -lowest <= 1e-4 * best:
+        if not len(found.columns) or deadline.expired() or -lowest <= 1e-4 * best:
             break
-        roots = np.flatnonzero(slack < -2 * HAIR * np.abs(worth).mean())  # less worth changes nothing for the others
-        worth = worth - _too_much(worth, found.columns, found.costs)
+        roots = np.flatnonzero(
+            slack < -2 * RELATIVE_TOLERANCE * np.abs(dual_values).mean()
+        )  # lower dual values do not concern the others
+        dual_values = dual_values - _reductions(dual_values, found.columns, found.costs)
     return max(best, 0.0)
 
 
-def _affordable(clock: Clock, roots: int) -> int:
-    """Return how many nodes below each root can be looked at in half of the time that is left."""
-    if not np.isfinite(clock.seconds):
-        return NODES
-    return int(min(max(0.5 * clock.left() * SPEED * get_threads() / max(roots, 1), FEWEST), NODES))
+def _affordable(deadline: Deadline, roots: int) -> int:
+    """Return how many nodes below each root can be visited in half of the time that is left."""
+    if not deadline.limited:
+        return MOST_NODES
+    return int(
+        min(max(0.5 * deadline.left() * NODES_PER_SECOND * get_threads() / max(roots, 1), FEWEST_NODES), MOST_NODES)
+    )
 
 
 def _from_blocks(
     points: NDArray[np.float64],
     labels: NDArray[np.int64],
     k: int,
-    worth: NDArray[np.float64],
-    clock: Clock,
+    dual_values: NDArray[np.float64],
+    deadline: Deadline,
     progress: Progress,
 ) -> tuple[NDArray[np.float64], int]:
-    """Return the worth of the records by blocks, and how many blocks there was time for."""
+    """Return the dual values of the records from blocks, and how many blocks were solved in time."""
     from scipy.spatial import cKDTree
 
-    cells = cells_of_groups(points, labels, 0, CELL)
+    cells = cells_of_groups(points, labels, 0, CELL_RECORDS)
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(labels.max() + 2))
     costs = group_costs(points, labels)
-    cells.sort(key=lambda records: -costs[np.unique(labels[records])].sum())  # the dearest first: most is to gain there
+    cells.sort(
+        key=lambda records: -costs[np.unique(labels[records])].sum()
+    )  # the most costly first: most is gained there
     tree = cKDTree(points)
-    worth = worth.copy()
+    dual_values = dual_values.copy()
     progress.stage("bounding by blocks", len(cells))
     done = 0
 
     def block(records: NDArray[np.int64]) -> NDArray[np.float64] | None:
-        near = tree.query(points[records], min(AROUND + 1, labels.size))[1]
-        groups = np.union1d(labels[records], labels[near])  # records hidden behind equal ones are not among the nearest
-        everybody = np.concatenate([order[starts[g] : starts[g + 1]] for g in groups])
+        near = tree.query(points[records], min(NEIGHBOURS + 1, labels.size))[1]
+        groups = np.union1d(labels[records], labels[near])  # a record with many equal ones is not its own neighbour
+        records_of_block = np.concatenate([order[starts[g] : starts[g + 1]] for g in groups])
         columns = np.full((groups.size, 2 * k - 1), -1, np.int32)
         begin = 0
         for line, g in zip(columns, groups, strict=True):
             size = starts[g + 1] - starts[g]
             line[:size] = np.arange(begin, begin + size)
             begin += size
-        relaxation = Relaxation(points[everybody], k, columns, costs[groups])
-        relaxation.solve(clock)
+        relaxation = GroupRelaxation(points[records_of_block], k, columns, costs[groups])
+        relaxation.solve(deadline)
         if relaxation.best is None:
             return None
-        sorter = np.argsort(everybody)
-        return np.asarray(relaxation.best.elements[sorter[np.searchsorted(everybody[sorter], records)]])
+        sorter = np.argsort(records_of_block)
+        return np.asarray(relaxation.best.elements[sorter[np.searchsorted(records_of_block[sorter], records)]])
 
-    for begin in range(0, len(cells), BATCH):
-        if clock.expired():
+    for begin in range(0, len(cells), BATCH_BLOCKS):
+        if deadline.expired():
             break
-        some = cells[begin : begin + BATCH]
+        some = cells[begin : begin + BATCH_BLOCKS]
         for records, found in zip(some, run_in_threads(block, some), strict=True):
             progress.advance(1)
             if found is not None:
-                worth[records] = found
+                dual_values[records] = found
                 done += 1
-    return worth, done
+    return dual_values, done
 
 
-def _too_much(
-    worth: NDArray[np.float64], columns: NDArray[np.int32], costs: NDArray[np.float64]
+def _reductions(
+    dual_values: NDArray[np.float64], columns: NDArray[np.int32], costs: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the least that has to be taken from the records so that no listed group costs less than it is worth."""
+    """Return the least reductions of dual values after which no listed group has a negative reduced cost."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
-    line, place = np.nonzero(columns >= 0)
-    names, number = np.unique(columns[line, place], return_inverse=True)
+    line, position = np.nonzero(columns >= 0)
+    names, number = np.unique(columns[line, position], return_inverse=True)
     holds = csr_array((np.ones(line.size), (line, number)), shape=(len(columns), names.size))
-    missing = np.append(worth, 0.0)[columns].sum(axis=1) - costs
+    missing = np.append(dual_values, 0.0)[columns].sum(axis=1) - costs
     solved = linprog(np.ones(names.size), A_ub=-holds, b_ub=-np.maximum(missing, 0.0), method="highs")
-    taken = np.zeros(worth.size)
+    taken = np.zeros(dual_values.size)
     taken[names] = np.maximum(solved.x, 0.0)
     return taken

@@ -1,8 +1,8 @@
-"""The optimum by trying everything: a dynamic program over the subsets of a tiny table.
+"""The optimum by complete enumeration: a dynamic program over the subsets of a tiny table.
 
-Only groups of k to 2k-1 records are needed (Thaeter 2021, Corollary 2.21): a larger one can be split without loss. The
-group of the lowest record that is left is tried in every way. Cost O(3ⁿ) time, O(2ⁿ) memory: for 18 records at most, as
-the yardstick for everything else.
+Only groups of k to 2k-1 records are needed (Thaeter 2021, Corollary 2.21): a larger one can be split without loss. All
+groups of the lowest record that is left are tried. O(3ⁿ) time, O(2ⁿ) memory: for at most 18 records, as the reference
+for the other methods.
 """
 
 from __future__ import annotations
@@ -15,55 +15,39 @@ from numpy.typing import NDArray
 from shoal.core.compiled import compiled
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
+from shoal.methods.contract import Objective, Outcome
 from shoal.methods.registry import method
 
-LIMIT = 18
+MOST_RECORDS = 18
 
 
 @method(
     "brute-force",
     title="The smallest possible SSE by trying every grouping of a tiny table",
-    cost="3ⁿ",
+    complexity="3ⁿ",
     guarantee="the smallest SSE of all groupings; groups have k to 2k-1 records",
     reference="Thaeter 2021, section 4.3 and Corollary 2.21",
-    when=f"at most {LIMIT} records, as a yardstick",
+    when=f"at most {MOST_RECORDS} records, as a reference",
     max_size=lambda k: 2 * k - 1,
+    proves="sse",
 )
-def brute_force(
-    points: NDArray[np.float64], k: int, *, progress: Progress = SILENT, facts: dict[str, Any] | None = None
-) -> NDArray[np.int64]:
+def brute_force(points: NDArray[np.float64], k: int, *, progress: Progress = SILENT) -> Outcome:
     """Group records so that no other grouping has a smaller SSE.
 
     Among groupings of the same computed SSE, record 0 takes the group whose other records have the lowest numbers, read
     from the highest number down; then the lowest record that is left does the same.
 
-    Parameters
-    ----------
-    points
-        n x d, n up to 18.
-    k
-        The smallest group allowed.
-    progress
-        Hears the name of the step.
-    facts
-        Receives ``bound``, the optimal SSE.
-
-    Returns
-    -------
-    labels
-        The group of each record.
-
     Examples
     --------
     >>> import numpy as np
-    >>> brute_force(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2)
+    >>> brute_force(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2).labels
     array([0, 1, 0, 1, 0])
     """
     n = len(points)
-    if n > LIMIT:
+    if n > MOST_RECORDS:
         raise ParameterError(
-            f"brute-force tries every grouping and takes at most {LIMIT} records, the table has {n}; "
-            "use set-partition, which also tells how far from the optimum it is"
+            f"brute-force tries every grouping and takes at most {MOST_RECORDS} records, the table has {n}; "
+            "use set-partition, which also proves how far from the optimum it is"
         )
     progress.stage("grouping (brute-force)", n)
     exponent = np.frexp(np.ptp(points / 2, axis=0).max(initial=0.0))[1]
@@ -72,14 +56,13 @@ def brute_force(
         squares += (column[:, None] - column[None, :]) ** 2
     labels, best = _cheapest(squares, k)
     progress.advance(n)
-    if facts is not None:
-        facts["bound"] = float(np.ldexp(best, 2 * exponent))
-    return labels
+    sse = float(np.ldexp(best, 2 * exponent))
+    return Outcome(labels, objective=Objective("sse", sse, bound=sse))
 
 
 @compiled
 def _cheapest(squares: Any, k: int) -> Any:
-    """Return the labels of the cheapest grouping, and its cost; sets of records are the bits of whole numbers."""
+    """Return the labels of the cheapest grouping, and its cost; sets of records are the bits of integers."""
     n = squares.shape[0]
     everything = (1 << n) - 1
     costs = np.zeros(everything + 1)  # first the sum over pairs, a sum without cancellation, then the SSE

@@ -1,14 +1,13 @@
-"""The linear relaxation of microaggregation over candidate centres, and what it proves.
+"""The linear relaxation of microaggregation over candidate centres, and the bounds that it proves.
 
 Thaeter 2021, section 9.3 and Figure 9.2. A candidate i is open (y) and records j are assigned to it (x); an open one
-has at least k records. Whole solutions are groupings, charged with the distances to the candidates; fractional ones are
-cheaper, and by how much is the integrality gap. Size n times the number of candidates: for tables of some dozen
-records. HiGHS is imported when the first program is solved.
+has at least k records. Integer solutions are groupings, with the squared distances to the candidates as costs;
+fractional ones cost less, and the ratio is the integrality gap. The size is n times the number of candidates: for
+tables of a few dozen records. HiGHS is imported when the first program is solved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, prod
@@ -17,22 +16,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import MissingExtra, ParameterError
-from shoal.methods.registry import check_k
+from shoal.core.grouping import check_k
+from shoal.errors import ParameterError
+from shoal.methods.programs.highs import load_highspy, new_highs
 
 MOST_CANDIDATES = 200_000
 
 
 @dataclass(frozen=True)
-class Relaxation:
-    """What the program found.
+class CentreRelaxation:
+    """The solution of the program over candidate centres.
 
     Parameters
     ----------
     value
         The cost of the solution, to the accuracy of the solver.
     bound
-        No solution over these candidates is cheaper; computed from the duals, whatever the solver's accuracy.
+        A lower bound on the cost of every solution over these candidates; computed from the dual values, so that it
+        does not depend on the accuracy of the solver.
     opened
         y: how much each candidate is open.
     assigned
@@ -46,7 +47,7 @@ class Relaxation:
 
 
 def pair_candidates(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the midpoints of all pairs of records; a grouping over them may cost any number of times the optimum.
+    """Return the midpoints of all pairs of records; a grouping over them may cost any multiple of the optimum.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def grid_candidates(points: NDArray[np.float64], epsilon: float) -> NDArray[np.f
     (6, 2)
     """
     if not epsilon > 0:
-        raise ParameterError(f"epsilon={epsilon} must be above 0")
+        raise ParameterError(f"epsilon={epsilon} is not possible; choose a number above 0")
     low, high = points.min(axis=0), points.max(axis=0)
     counts = [int(np.ceil(width / epsilon - 1e-9)) + 1 for width in high - low]
     if prod(counts) > MOST_CANDIDATES:
@@ -78,7 +79,7 @@ def grid_candidates(points: NDArray[np.float64], epsilon: float) -> NDArray[np.f
 
 
 def subset_candidates(points: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """Return the centroids of all sets of k to 2k-1 records: whole solutions then cost what the groupings cost.
+    """Return the centroids of all sets of k to 2k-1 records: integer solutions then cost as much as their groupings.
 
     Examples
     --------
@@ -101,9 +102,9 @@ def relax(
     k: int,
     candidates: NDArray[np.float64],
     *,
-    largest: int | None = None,
-    whole: bool = False,
-) -> Relaxation:
+    max_size: int | None = None,
+    integer: bool = False,
+) -> CentreRelaxation:
     """Solve the program of Figure 9.2 over candidate centres.
 
     Parameters
@@ -111,13 +112,14 @@ def relax(
     points
         n x d.
     k
-        The smallest group allowed.
+        Minimum group size.
     candidates
-        c x d, the places where a group may be centred.
-    largest
-        The largest group allowed, condition (6). Two groups may then need the same centre, so y has no limit of 1.
-    whole
-        Whether y and x must be whole numbers.
+        c x d, the possible centres of groups.
+    max_size
+        Maximum group size, condition (6); at least 2k-1. Two groups may then need the same centre, so y is not limited
+        to 1.
+    integer
+        Whether y and x must be integers.
 
     Returns
     -------
@@ -131,14 +133,16 @@ def relax(
     0.75
     """
     check_k(k, len(points))
-    if largest is not None and largest < 2 * k - 1:
-        raise ParameterError(f"largest={largest} must be at least 2k-1={2 * k - 1}, or some tables have no grouping")
+    if max_size is not None and max_size < 2 * k - 1:
+        raise ParameterError(
+            f"max_size={max_size} is not possible; choose at least 2k-1={2 * k - 1}, or some tables have no grouping"
+        )
     squares = np.zeros((len(candidates), len(points)))
     for j in range(points.shape[1]):
         squares += (candidates[:, j, None] - points[None, :, j]) ** 2
     scale = float(squares.max(initial=0.0)) or 1.0
-    solver = _solver()
-    solver.passModel(_model(squares / scale, k, largest, whole))
+    solver = new_highs(mip_rel_gap=0.0)
+    solver.passModel(_model(squares / scale, k, max_size, integer))
     solver.run()
     if solver.getModelStatus().name != "kOptimal":
         raise RuntimeError(f"the linear program ended as {solver.getModelStatus().name}")
@@ -146,39 +150,61 @@ def relax(
     solution = solver.getSolution()
     x = np.array(solution.col_value)
     value = float(solver.getInfo().objective_function_value) * scale
-    if whole:
+    if integer:
         bound = float(solver.getInfo().mip_dual_bound) * scale
     else:
-        bound = dual_bound(squares, k, np.array(solution.row_dual)[: len(points)] * scale, largest)
-    return Relaxation(value, bound, x[:count], x[count:].reshape(count, len(points)))
+        bound = dual_bound(squares, k, np.array(solution.row_dual)[: len(points)] * scale, max_size)
+    return CentreRelaxation(value, bound, x[:count], x[count:].reshape(count, len(points)))
 
 
-def dual_bound(squares: NDArray[np.float64], k: int, shares: NDArray[np.float64], largest: int | None = None) -> float:
-    """Return a lower bound on the program from any shares v of the records (the duals of condition 1).
+def dual_bound(
+    squares: NDArray[np.float64], k: int, dual_values: NDArray[np.float64], max_size: int | None = None
+) -> float:
+    """Return a lower bound on the program from any dual values v of the records (those of condition 1).
 
-    An open candidate saves at most what its records give beyond their distances: its k records of smallest d - v, and
-    all others with d < v. The sum of v less these savings is a bound by weak duality, whatever v. With a largest group,
-    y has no limit but n/k in all, and that many times the best saving is taken off.
+    The reduced cost of an open candidate is at least that of its k records of smallest d - v, and of all others with
+    d < v. The sum of v plus the negative reduced costs is a bound by weak duality, for any v. With a maximum group
+    size, y is limited by n/k in all only, and the least reduced cost is counted that many times.
+
+    Parameters
+    ----------
+    squares
+        Squared distances, candidates x records.
+    k
+        Minimum group size.
+    dual_values
+        One number per record.
+    max_size
+        Maximum group size, condition (6).
 
     Examples
     --------
     >>> dual_bound(np.array([[0.25, 0.25], [1.0, 0.0]]), 2, np.array([0.25, 0.25]))
     0.5
     """
-    reduced = np.sort(squares - shares, axis=1)
-    rest = np.minimum(reduced[:, k : (largest or squares.shape[1])], 0.0)
-    savings = np.minimum(reduced[:, :k].sum(axis=1) + rest.sum(axis=1), 0.0)
-    if largest is None:
-        return float(shares.sum() + savings.sum())
-    return float(shares.sum() + squares.shape[1] // k * savings.min(initial=0.0))
+    reduced = np.sort(squares - dual_values, axis=1)
+    rest = np.minimum(reduced[:, k : (max_size or squares.shape[1])], 0.0)
+    least = np.minimum(reduced[:, :k].sum(axis=1) + rest.sum(axis=1), 0.0)
+    if max_size is None:
+        return float(dual_values.sum() + least.sum())
+    return float(dual_values.sum() + squares.shape[1] // k * least.min(initial=0.0))
 
 
 def grid_bound(points: NDArray[np.float64], k: int, epsilon: float) -> float:
     """Return a lower bound on the smallest SSE: the relaxation over a grid, less n d epsilon²/4.
 
     Moving the centroid of a group to the nearest grid point adds |C| times its squared distance, at most d epsilon²/4
-    (Thaeter 2021, section 9.3). Groups that meet at a grid point count as one there, which the program allows since it
-    has no largest group.
+    (Thaeter 2021, section 9.3). Groups that share a grid point count as one there, which the program allows since it
+    has no maximum group size.
+
+    Parameters
+    ----------
+    points
+        n x d.
+    k
+        Minimum group size.
+    epsilon
+        Width of the grid.
 
     Examples
     --------
@@ -192,7 +218,16 @@ def grid_bound(points: NDArray[np.float64], k: int, epsilon: float) -> float:
 
 
 def integrality_gap(points: NDArray[np.float64], k: int, candidates: NDArray[np.float64]) -> float:
-    """Return how many times the relaxation the best whole solution over the same candidates costs; at least 1.
+    """Return the cost of the best integer solution over the candidates divided by that of the relaxation; at least 1.
+
+    Parameters
+    ----------
+    points
+        n x d.
+    k
+        Minimum group size.
+    candidates
+        c x d, the possible centres of groups.
 
     Examples
     --------
@@ -201,14 +236,13 @@ def integrality_gap(points: NDArray[np.float64], k: int, candidates: NDArray[np.
     1.0
     """
     fractional = relax(points, k, candidates).value
-    best = relax(points, k, candidates, whole=True).value
+    best = relax(points, k, candidates, integer=True).value
     return best / fractional if fractional > 0 else (np.inf if best > 0 else 1.0)
 
 
-def _model(squares: NDArray[np.float64], k: int, largest: int | None, whole: bool) -> Any:
+def _model(squares: NDArray[np.float64], k: int, max_size: int | None, integer: bool) -> Any:
     """Return Figure 9.2 for HiGHS: first all y, then x candidate by candidate; rows (1), (3), (6), (2)."""
-    import highspy
-
+    highspy = load_highspy()
     count, n = squares.shape
     rows: list[NDArray[np.int64]] = []
     columns: list[NDArray[np.int64]] = []
@@ -222,7 +256,7 @@ def _model(squares: NDArray[np.float64], k: int, largest: int | None, whole: boo
         factors.append(np.full(rows[-1].size, factor))
 
     entries(record, x, 1.0)
-    limits = [k] if largest is None else [k, largest]
+    limits = [k] if max_size is None else [k, max_size]
     for number, limit in enumerate(limits):
         entries(n + number * count + candidate, x, 1.0)
         entries(n + number * count + np.arange(count), np.arange(count), -float(limit))
@@ -237,7 +271,7 @@ def _model(squares: NDArray[np.float64], k: int, largest: int | None, whole: boo
     model.num_col_, model.num_row_ = count + count * n, total
     model.col_cost_ = np.concatenate([np.zeros(count), squares.ravel()])
     model.col_lower_ = np.zeros(model.num_col_)
-    model.col_upper_ = np.concatenate([np.full(count, 1.0 if largest is None else np.inf), np.ones(count * n)])
+    model.col_upper_ = np.concatenate([np.full(count, 1.0 if max_size is None else np.inf), np.ones(count * n)])
     at_most = np.zeros(total)
     at_most[:n], at_most[n : n + count] = 1.0, np.inf
     at_least = np.full(total, -np.inf)
@@ -248,19 +282,6 @@ def _model(squares: NDArray[np.float64], k: int, largest: int | None, whole: boo
     matrix.num_col_, matrix.num_row_ = model.num_col_, total
     matrix.start_ = np.searchsorted(row[order], np.arange(total + 1)).astype(np.int32)
     matrix.index_, matrix.value_ = column[order].astype(np.int32), factor[order]
-    if whole:
+    if integer:
         model.integrality_ = [highspy.HighsVarType.kInteger] * model.num_col_
     return model
-
-
-def _solver() -> Any:
-    """Return a HiGHS that says nothing and uses one thread, so that its answers repeat."""
-    try:
-        import highspy
-    except ImportError as error:
-        raise MissingExtra("linear programs need highspy; install it with: pip install highspy") from error
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    options: Sequence[tuple[str, Any]] = (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0))
-    for name, value in options:
-        solver.setOptionValue(name, value)
-    return solver

@@ -1,11 +1,11 @@
 """The best pairs: strict microaggregation for k = 2 is a shortest perfect matching.
 
 Thaeter 2021, section 4.3. All groups are pairs, one has three records if n is odd; allowing more groups of three can be
-better (brute-force, set-partition), but nobody knows how to find the best of those fast. A linear program over near
-neighbours grows by odd sets and by pairs of negative reduced cost among all pairs, until it proves its bound
+better (brute-force, set-partition), but no fast method is known that finds the best of those. A linear program over
+near neighbours grows by odd sets and by pairs of negative reduced cost among all pairs, until it proves its bound
 (``matching_program``); what it leaves fractional is matched by rustworkx, on the groups whose reduced cost is below the
-gap that is left. Where these are too many (records in tight clumps of odd sizes), near groups are matched and the gap
-is told. Cost O(n² d) for each of some dozen rounds: tables of up to about 5,000 records.
+gap that is left. Where these are too many (records in tight clumps of odd sizes), near groups are matched and a gap is
+reported. O(n² d) time for each of a few dozen rounds: tables of up to about 5,000 records.
 """
 
 from __future__ import annotations
@@ -17,78 +17,72 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import MissingExtra, ParameterError
-from shoal.methods.optimal.matching_program import CLEAR, MatchingProgram, Prices, costs
+from shoal.methods.contract import Objective, Outcome
+from shoal.methods.optimal.matching_program import SHARE_TOLERANCE, DualSolution, MatchingProgram, costs
+from shoal.methods.programs.highs import load_highspy
 from shoal.methods.registry import method
 
+SCOPE = "groups of two and one of three"  # the groupings that the bound holds for; no group of three if n is even
 NEIGHBOURS = 10
-PRICING = 6  # rounds of odd sets between looks at all pairs: sets that nothing near can leave need far ones
-PATIENCE = 200  # rounds after which odd sets that raise the bound by less than a share of the cost are left out
-SLOW = 1e-5
-WIDE = 12  # groups per record that the library may be given
-CLOSED = 1e-9  # a gap of this share of the cost is rounding
+ROUNDS_PER_PRICING = 6  # rounds of odd sets between searches of all pairs: sets that no near pair leaves need far ones
+PATIENCE_ROUNDS = 200  # after which odd sets are left out if they raise the bound by less than this share of the cost:
+LEAST_RISE = 1e-5
+GROUPS_PER_RECORD = 12  # that rustworkx may be given
+ROUNDING_GAP = 1e-9  # a gap of this share of the cost is rounding
 
 
 @method(
     "matching",
     title="The best pairs of all, and one group of three if the number of records is odd",
-    cost="n² d for each of some dozen rounds",
-    guarantee="pairs (and one group of three if n is odd) of the smallest SSE, or the gap to it is told; k=2 only",
+    complexity="n² d for each of a few dozen rounds",
+    guarantee="pairs (and one group of three if n is odd) of the smallest SSE, or with a proven gap to it; k=2 only",
     reference="Thaeter 2021, section 4.3; Edmonds 1965; Grötschel & Holland 1985",
     when="k=2 with pairs only; up to about 5,000 records",
     max_size=lambda k: 2 * k - 1,
+    proves="sse",
 )
-def matching(
-    points: NDArray[np.float64], k: int = 2, *, progress: Progress = SILENT, facts: dict[str, Any] | None = None
-) -> NDArray[np.int64]:
+def matching(points: NDArray[np.float64], k: int = 2, *, progress: Progress = SILENT) -> Outcome:
     """Group records into the best pairs.
+
+    The bound of the objective holds for groupings into pairs (and one group of three if n is odd) only.
 
     Parameters
     ----------
-    points
-        n x d, standardised.
     k
         Must be 2.
-    progress
-        Hears the name of the step.
-    facts
-        Receives ``strict_bound``: no grouping into pairs (and one group of three) has a smaller SSE; and ``proven``:
-        whether the one returned is the best of these.
-
-    Returns
-    -------
-    labels
-        The group of each record.
 
     Examples
     --------
     >>> import numpy as np
-    >>> matching(np.array([[0.0], [9.0], [1.0], [8.0], [4.0], [5.0]]), 2)
+    >>> matching(np.array([[0.0], [9.0], [1.0], [8.0], [4.0], [5.0]]), 2).labels
     array([0, 1, 0, 1, 2, 2])
     """
     if k != 2:
         raise ParameterError(f"matching makes pairs and needs k=2, not k={k}; use set-partition or ona-star")
     _matching_library()
     n = len(points)
-    if n <= 3:
-        return np.zeros(n, np.int64)
     progress.stage("grouping (matching)")
     exponent = int(np.frexp(np.ptp(points / 2, axis=0).max(initial=0.0))[1])
     scaled = np.ascontiguousarray(np.ldexp(points, -exponent))
-    spread = float(((scaled - scaled.mean(axis=0)) ** 2).sum()) / n
-    if spread == 0:
-        return np.minimum(np.arange(n) // 2, n // 2 - 1)
-    groups, bound, proven = best_groups(scaled / np.sqrt(spread), progress)
-    if facts is not None:
-        facts["strict_bound"] = float(np.ldexp(max(bound, 0.0) * spread, 2 * exponent))
-        facts["proven"] = proven
+    if n <= 3:
+        sse = float(np.ldexp(costs(scaled, np.array([[0, 1, 2 if n == 3 else -1]]))[0], 2 * exponent))
+        return Outcome(np.zeros(n, np.int64), objective=Objective("sse", sse, sse, SCOPE))
+    variance = float(((scaled - scaled.mean(axis=0)) ** 2).sum()) / n
+    if variance == 0:
+        return Outcome(np.minimum(np.arange(n) // 2, n // 2 - 1), objective=Objective("sse", 0.0, 0.0, SCOPE))
+    scaled /= np.sqrt(variance)
+    groups, bound, proven = best_groups(scaled, progress)
+    cost = float(costs(scaled, groups).sum())
+    bound = cost if proven else min(max(bound, 0.0), cost)
+    sse, bound = (float(np.ldexp(value * variance, 2 * exponent)) for value in (cost, bound))
     labels = np.empty(n, np.int64)
     for number, group in enumerate(groups[np.argsort(groups[:, 0])]):
         labels[group[group >= 0]] = number
-    return labels
+    return Outcome(labels, objective=Objective("sse", sse, bound, SCOPE))
 
 
 def best_groups(points: NDArray[np.float64], progress: Progress = SILENT) -> tuple[NDArray[np.int64], float, bool]:
-    """Return the best pairs (third place -1) and at most one triple, a lower bound on the cost, and if it is proven.
+    """Return the best pairs (third entry -1) and at most one triple, a lower bound on the cost, and if it is proven.
 
     Examples
     --------
@@ -107,51 +101,51 @@ def best_groups(points: NDArray[np.float64], progress: Progress = SILENT) -> tup
     rounds, before = 0, -np.inf
     while True:
         rounds += 1
-        shares, prices = program.solve()
+        shares, duals = program.solve()
         added = program.add_sets(shares)
-        if added and rounds % PRICING:
+        if added and rounds % ROUNDS_PER_PRICING:
             continue
         progress.note(f"matching: round {rounds}, {len(program.groups)} groups, {len(program.inside)} odd sets")
-        found, smallest = program.cheapest_groups(prices)
-        bound = prices.total + (len(points) // 2) * min(0.0, smallest)
-        if upper - bound <= CLOSED * upper:
+        found, smallest = program.cheapest_groups(duals)
+        bound = duals.total + (len(points) // 2) * min(0.0, smallest)
+        if upper - bound <= ROUNDING_GAP * upper:
             return best, bound, True
         new = program.add_groups(found)
-        growing = rounds < PATIENCE or bound - before > SLOW * upper
-        if (new and rounds < 2 * PATIENCE) or (added and growing):
+        growing = rounds < PATIENCE_ROUNDS or bound - before > LEAST_RISE * upper
+        if (new and rounds < 2 * PATIENCE_ROUNDS) or (added and growing):
             before = bound
             continue
-        if (np.minimum(shares, np.abs(1 - shares)) < CLEAR).all():
+        if (np.minimum(shares, np.abs(1 - shares)) < SHARE_TOLERANCE).all():
             return program.groups[shares > 0.5], bound, True
-        return _finish(program, prices, bound, best)
+        return _finish(program, duals, bound, best)
 
 
 def _finish(
-    program: MatchingProgram, prices: Prices, bound: float, best: NDArray[np.int64]
+    program: MatchingProgram, duals: DualSolution, bound: float, best: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], float, bool]:
-    """Return the best groups: any that is better than what is known has reduced costs below the gap that is left.
+    """Return the best groups: better ones than the best known have reduced costs below the gap that is left.
 
     The cost of any solution is at least the bound plus the reduced costs of its groups. So all groups within a limit
     are matched; once the limit reaches the gap between the best found and the bound, the best found is optimal.
     """
-    points, most = program.points, WIDE * program.n
+    points, most = program.points, GROUPS_PER_RECORD * program.n
     upper = float(costs(points, best).sum())
     limit = min(upper - bound, 1e-7 * upper)
     while True:
-        near = program.near_groups(prices, limit, most)
+        near = program.near_groups(duals, limit, most)
         if near is None:
-            pairs, triples = _good_groups(program, prices, best)
-            return _match(program, prices, bound, best, pairs, triples), bound, False
-        best = _match(program, prices, bound, best, *near)
+            pairs, triples = _good_groups(program, duals, best)
+            return _match(program, duals, bound, best, pairs, triples), bound, False
+        best = _match(program, duals, bound, best, *near)
         upper = float(costs(points, best).sum())
-        if upper - bound <= limit * (1 + 1e-12) + CLOSED * upper:
+        if upper - bound <= limit * (1 + 1e-12) + ROUNDING_GAP * upper:
             return best, bound, True
         limit = min(4 * limit, upper - bound)
 
 
 def _match(
     program: MatchingProgram,
-    prices: Prices,
+    duals: DualSolution,
     bound: float,
     best: NDArray[np.int64],
     pairs: NDArray[np.int64],
@@ -162,8 +156,8 @@ def _match(
         return best
     upper = float(costs(program.points, best).sum())
     matcher = _Matcher(program.points, pairs)
-    reduced = program.reduced(triples, prices) if len(triples) else np.zeros(1)
-    for number in np.argsort(reduced, kind="stable"):  # for an even n one turn, without a triple
+    reduced = program.reduced(triples, duals) if len(triples) else np.zeros(1)
+    for number in np.argsort(reduced, kind="stable"):  # for an even n once, without a triple
         if bound + reduced[number] >= upper:
             break
         triple = triples[number : number + 1]
@@ -179,10 +173,10 @@ def _match(
 
 
 def _good_groups(
-    program: MatchingProgram, prices: Prices, best: NDArray[np.int64]
+    program: MatchingProgram, duals: DualSolution, best: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return pairs and a few triples of the smallest reduced costs in the program, and those known to be possible."""
-    order = np.argsort(program.reduced(program.groups, prices), kind="stable")
+    order = np.argsort(program.reduced(program.groups, duals), kind="stable")
     groups = program.groups[order]
     is_pair, known = groups[:, 2] < 0, best[:, 2] < 0
     pairs = np.unique(np.vstack([groups[is_pair][: 5 * program.n], np.sort(best[known], axis=1)[:, [1, 2, 0]]]), axis=0)
@@ -231,12 +225,12 @@ class _Matcher:
 
 
 def _shortest(pairs: NDArray[np.int64], lengths: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """Return the shortest perfect matching by rustworkx, in whole numbers of 2⁻⁵⁰ of the longest."""
+    """Return the shortest perfect matching by rustworkx, in integer multiples of 2⁻⁵⁰ of the longest."""
     rustworkx = _matching_library()
     records, ends = np.unique(pairs[:, :2], return_inverse=True)
     ends = ends.reshape(-1, 2)
-    whole = np.rint(lengths / (lengths.max() or 1.0) * 2.0**50).astype(np.int64)
-    weights = int(whole.max()) + 1 - whole
+    integers = np.rint(lengths / (lengths.max() or 1.0) * 2.0**50).astype(np.int64)
+    weights = int(integers.max()) + 1 - integers
     graph = rustworkx.PyGraph()
     graph.add_nodes_from(range(records.size))
     graph.add_edges_from(list(zip(ends[:, 0].tolist(), ends[:, 1].tolist(), weights.tolist(), strict=True)))
@@ -295,11 +289,12 @@ def _greedy(points: NDArray[np.float64], near: NDArray[np.int64]) -> NDArray[np.
 
 
 def _matching_library() -> Any:
+    """Return rustworkx, or raise MissingExtra if it or the solver is not installed."""
     try:
-        import highspy  # noqa: F401 - the program needs it
         import rustworkx
     except ImportError as error:
         raise MissingExtra(
-            'matching needs rustworkx and highspy; install them with: pip install "shoal[matching]"'
+            "matching needs rustworkx and highspy; install them with: python3 -m pip install 'shoal[matching]'"
         ) from error
+    load_highspy()
     return rustworkx

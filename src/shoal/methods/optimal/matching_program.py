@@ -17,16 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.compiled import compiled
+from shoal.methods.programs.highs import new_highs
 
 THRESHOLDS = (1e-7, 0.1, 0.2, 0.3, 0.4, 0.55, 0.7, 0.85)  # of shares, in the search for odd sets
-CLEAR = 1e-7  # a share or a violation below this is none
+SHARE_TOLERANCE = 1e-7  # a share that is nearer to 0 or 1 than this is 0 or 1
 
 
 @dataclass
-class Prices:
-    """A dual solution: what each record, each odd set and the triple pay.
+class DualSolution:
+    """The dual values of each record, each odd set and the triple.
 
-    ``total`` is what all pay together: a lower bound, once no group has a negative reduced cost.
+    ``total`` is their sum: a lower bound, once no group has a negative reduced cost.
     """
 
     records: NDArray[np.float64]
@@ -45,26 +46,18 @@ class MatchingProgram:
     """
 
     def __init__(self, points: NDArray[np.float64]) -> None:
-        import highspy
-
         self.points = points
         self.n = n = len(points)
         self.groups = np.empty((0, 3), np.int64)  # pairs have -1 in the end
-        self.inside = np.zeros((0, n + 1), bool)  # one line a set; the last place stands for -1
+        self.inside = np.zeros((0, n + 1), bool)  # one line a set; the last entry belongs to -1
         self._known: set[tuple[int, ...]] = set()
-        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
-        options: dict[str, Any] = {
-            "output_flag": False, "threads": 1, "presolve": "off", "primal_feasibility_tolerance": 1e-9,
-            "dual_feasibility_tolerance": 1e-9,
-        }  # fmt: skip
-        for name, value in options.items():
-            self._highs.setOptionValue(name, value)
+        self._highs = new_highs(presolve="off", primal_feasibility_tolerance=1e-9, dual_feasibility_tolerance=1e-9)
         rows = n + n % 2
         none = np.zeros(0, np.int32)
         self._highs.addRows(rows, np.ones(rows), np.ones(rows), 0, np.zeros(rows, np.int32), none, np.zeros(0))
 
     def add_groups(self, groups: NDArray[np.int64]) -> int:
-        """Add pairs (with -1 in the third place) and triples that are not there yet; returns how many were new."""
+        """Add pairs (with -1 as third entry) and triples that are not there yet; return how many were new."""
         ordered = np.sort(groups, axis=1)
         ordered = np.where(ordered[:, :1] < 0, np.roll(ordered, -1, axis=1), ordered)
         new = []
@@ -80,8 +73,8 @@ class MatchingProgram:
 
     def _pass(self, groups: NDArray[np.int64]) -> None:
         first = self.n + self.n % 2
-        line, place = np.nonzero(groups >= 0)
-        rows = groups[line, place]
+        line, position = np.nonzero(groups >= 0)
+        rows = groups[line, position]
         triples = np.flatnonzero(groups[:, 2] >= 0)
         odd, column = np.nonzero(self._odd(groups))
         line = np.concatenate([line, triples, column])
@@ -98,8 +91,8 @@ class MatchingProgram:
         sets = self.inside if inside is None else inside
         return sets[:, groups[:, 0]] ^ sets[:, groups[:, 1]] ^ sets[:, groups[:, 2]]
 
-    def solve(self) -> tuple[NDArray[np.float64], Prices]:
-        """Solve the program; returns the shares of the groups and the prices."""
+    def solve(self) -> tuple[NDArray[np.float64], DualSolution]:
+        """Solve the program; return the shares of the groups and the dual solution."""
         self._highs.run()
         if self._highs.getModelStatus().name != "kOptimal":
             raise RuntimeError(f"the matching program ended as {self._highs.getModelStatus().name}")
@@ -109,7 +102,7 @@ class MatchingProgram:
         sets = np.maximum(duals[first:], 0.0)
         triple = float(duals[self.n]) if self.n % 2 else 0.0
         total = float(duals[: self.n].sum() + triple + sets.sum())
-        return np.array(solution.col_value), Prices(duals[: self.n], sets, triple, total)
+        return np.array(solution.col_value), DualSolution(duals[: self.n], sets, triple, total)
 
     def add_sets(self, shares: NDArray[np.float64]) -> int:
         """Add odd sets that the shares violate: parts of the graph of shares above some thresholds."""
@@ -144,45 +137,49 @@ class MatchingProgram:
         self.inside = np.vstack([self.inside, sets])
         return len(sets)
 
-    def reduced(self, groups: NDArray[np.int64], prices: Prices) -> NDArray[np.float64]:
+    def reduced(self, groups: NDArray[np.int64], duals: DualSolution) -> NDArray[np.float64]:
         """Return the reduced costs of groups."""
-        records = np.append(prices.records, 0.0)
-        paid = records[groups].sum(axis=1) + prices.sets @ self._odd(groups, self.inside[: prices.sets.size])
-        return costs(self.points, groups) - paid - np.where(groups[:, 2] >= 0, prices.triple, 0.0)
+        records = np.append(duals.records, 0.0)
+        dual_sum = records[groups].sum(axis=1) + duals.sets @ self._odd(groups, self.inside[: duals.sets.size])
+        return costs(self.points, groups) - dual_sum - np.where(groups[:, 2] >= 0, duals.triple, 0.0)
 
-    def cheapest_groups(self, prices: Prices) -> tuple[NDArray[np.int64], float]:
+    def cheapest_groups(self, duals: DualSolution) -> tuple[NDArray[np.int64], float]:
         """Return for each record the group of smallest reduced cost that it leads, and the smallest of all."""
-        offers, holders, amounts = self._offers(prices)
+        offers, holders, amounts = self._offers(duals)
         partners, reduced = _best_pairs(self.points, offers, holders, amounts)
         pairs = np.column_stack([np.arange(self.n), partners, np.full(self.n, -1)])
         if not self.n % 2:
             return pairs[reduced < -1e-9], float(reduced.min())
-        mates, more = _best_triples(self.points, offers, holders, amounts, prices.triple)
+        mates, more = _best_triples(self.points, offers, holders, amounts, duals.triple)
         triples = np.column_stack([np.arange(self.n), mates])
         found = np.vstack([pairs[reduced < -1e-9], triples[more < -1e-9]])
         return found, float(min(reduced.min(), more.min()))
 
     def near_groups(
-        self, prices: Prices, limit: float, most: int
+        self, duals: DualSolution, limit: float, most: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """Return all pairs, and all triples, with a reduced cost of at most the limit; None if more than ``most``."""
-        offers, holders, amounts = self._offers(prices)
+        offers, holders, amounts = self._offers(duals)
         pairs = _pairs_within(self.points, offers, holders, amounts, limit, most)
         triples = np.empty((0, 3), np.int64)
         if self.n % 2:
-            triples = _triples_within(self.points, offers, holders, amounts, prices.triple, limit, most)
+            triples = _triples_within(self.points, offers, holders, amounts, duals.triple, limit, most)
         return None if max(len(pairs), len(triples)) >= most else (pairs, triples)
 
-    def _offers(self, prices: Prices) -> tuple[Any, Any, Any]:
-        """Return what each record pays with all its sets, the sets of each record (-1: no more), and what sets pay."""
-        paying = np.flatnonzero(prices.sets > 0)
-        inside = self.inside[paying, : self.n]
-        offers = prices.records + prices.sets[paying] @ inside
+    def _offers(self, duals: DualSolution) -> tuple[Any, Any, Any]:
+        """Return dual values of records plus those of their sets, the sets of each record (-1: no more), and theirs.
+
+        A set counts for a group that holds an odd number of its records. The sums count it for each record, so that
+        twice the dual value has to be added to the reduced cost for each two records of a group that share the set.
+        """
+        active = np.flatnonzero(duals.sets > 0)
+        inside = self.inside[active, : self.n]
+        offers = duals.records + duals.sets[active] @ inside
         holders = np.full((self.n, int(inside.sum(axis=0).max(initial=0)) + 1), -1, np.int64)
         for record in np.flatnonzero(inside.any(axis=0)):
             own = np.flatnonzero(inside[:, record])
             holders[record, : own.size] = own
-        return offers, holders, np.append(prices.sets[paying], 0.0)
+        return offers, holders, np.append(duals.sets[active], 0.0)
 
 
 def costs(points: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -205,44 +202,44 @@ def _square(points: Any, i: int, j: int) -> float:
 
 @compiled
 def _shared(holders: Any, amounts: Any, i: int, j: int) -> float:
-    """Return twice what the sets pay that hold both records: offers count them, though no pair inside pays."""
+    """Return twice the dual values of the sets that hold both records: offers count them, though the pair does not."""
     total = 0.0
-    for place in holders[i]:
-        if place < 0:
+    for own in holders[i]:
+        if own < 0:
             break
         for other in holders[j]:
             if other < 0:
                 break
-            if other == place:
-                total += 2 * amounts[place]
+            if other == own:
+                total += 2 * amounts[own]
     return total
 
 
 @compiled
 def _too_much(holders: Any, amounts: Any, a: int, b: int, c: int) -> float:
-    """Return what offers count too much for a triple: twice what the sets pay that hold two or three of it."""
+    """Return what offers count too much for a triple: twice the dual values of sets that hold two or three of it."""
     total = 0.0
-    for place in holders[a]:
-        if place < 0:
+    for own in holders[a]:
+        if own < 0:
             break
         others = 0
         for other in holders[b]:
-            others += other == place
+            others += other == own
         for other in holders[c]:
-            others += other == place
+            others += other == own
         if others:
-            total += 2 * amounts[place]
-    for place in holders[b]:
-        if place < 0:
+            total += 2 * amounts[own]
+    for own in holders[b]:
+        if own < 0:
             break
         in_a = False
         for other in holders[a]:
-            in_a |= other == place
+            in_a |= other == own
         in_c = False
         for other in holders[c]:
-            in_c |= other == place
+            in_c |= other == own
         if in_c and not in_a:
-            total += 2 * amounts[place]
+            total += 2 * amounts[own]
     return total
 
 
@@ -286,7 +283,7 @@ def _pairs_within(points: Any, offers: Any, holders: Any, amounts: Any, limit: f
 
 @compiled
 def _mates(points: Any, offers: Any, a: int, beyond: float, mates: Any) -> int:
-    """List the records that can be in a triple led by a, its highest offer: half a pair's square is its least cost."""
+    """List the records that can be in a triple led by a, its highest offer: a pair's half square is its least cost."""
     count = 0
     for b in range(points.shape[0]):
         lower = offers[b] < offers[a] or (offers[b] == offers[a] and b < a)
@@ -297,21 +294,21 @@ def _mates(points: Any, offers: Any, a: int, beyond: float, mates: Any) -> int:
 
 
 @compiled
-def _best_triples(points: Any, offers: Any, holders: Any, amounts: Any, price: float) -> Any:
+def _best_triples(points: Any, offers: Any, holders: Any, amounts: Any, triple_dual: float) -> Any:
     """Return for each record the others of the triple of smallest negative reduced cost that it leads, and the cost."""
     n = points.shape[0]
     best = np.zeros(n)
     chosen = np.zeros((n, 2), np.int64)
     mates = np.empty(n, np.int64)
     for a in range(n):
-        count = _mates(points, offers, a, price, mates)
+        count = _mates(points, offers, a, triple_dual, mates)
         for x in range(count):
             b = mates[x]
             near = _square(points, a, b)
             for y in range(x):
                 c = mates[y]
-                paid = price + offers[a] + offers[b] + offers[c]
-                reduced = (near + _square(points, a, c) + _square(points, b, c)) / 3 - paid
+                dual_sum = triple_dual + offers[a] + offers[b] + offers[c]
+                reduced = (near + _square(points, a, c) + _square(points, b, c)) / 3 - dual_sum
                 if reduced < best[a]:
                     reduced += _too_much(holders, amounts, a, b, c)
                     if reduced < best[a]:
@@ -322,21 +319,23 @@ def _best_triples(points: Any, offers: Any, holders: Any, amounts: Any, price: f
 
 
 @compiled
-def _triples_within(points: Any, offers: Any, holders: Any, amounts: Any, price: float, limit: float, most: int) -> Any:
+def _triples_within(
+    points: Any, offers: Any, holders: Any, amounts: Any, triple_dual: float, limit: float, most: int
+) -> Any:
     """Return the triples of at most that reduced cost, until there are ``most``."""
     n = points.shape[0]
     found = np.empty((most, 3), np.int64)
     mates = np.empty(n, np.int64)
     total = 0
     for a in range(n):
-        count = _mates(points, offers, a, price + limit, mates)
+        count = _mates(points, offers, a, triple_dual + limit, mates)
         for x in range(count):
             b = mates[x]
             near = _square(points, a, b)
             for y in range(x):
                 c = mates[y]
-                paid = price + offers[a] + offers[b] + offers[c]
-                reduced = (near + _square(points, a, c) + _square(points, b, c)) / 3 - paid
+                dual_sum = triple_dual + offers[a] + offers[b] + offers[c]
+                reduced = (near + _square(points, a, c) + _square(points, b, c)) / 3 - dual_sum
                 if reduced <= limit and reduced + _too_much(holders, amounts, a, b, c) <= limit:
                     found[total, 0] = a
                     found[total, 1] = b

@@ -1,8 +1,8 @@
 """A lower bound on the smallest SSE from nearest neighbours alone.
 
-Each record gets a price u for a neighbour; the prices are raised until about k-1 neighbours are cheaper than what the
-two records offer together. Any prices give a valid bound (proof below), good prices a good one. Cost O(n k log n) where
-the k-d tree works (few attributes), O(n² d) at worst.
+Each record gets a dual value u, raised until about k-1 neighbours are nearer than the sum of the two dual values. Any
+dual values give a valid bound (proof below), good ones a close bound. O(n k log n) time where the k-d tree is efficient
+(few attributes), O(n² d) at worst.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.grouping import check_k
 from shoal.core.threads import get_threads
 from shoal.errors import DataError
-from shoal.methods.registry import check_k
 
 ROUNDS = 24
-MANY = 200  # pairs per record that may be looked at beyond the nearest neighbours
-TREE = 1e-12  # what the k-d tree may err when it leaves out a part of the space, of the squared diameter
+PAIRS_PER_RECORD = 200  # that may be examined beyond the nearest neighbours
+TREE_TOLERANCE = 1e-12  # error of the k-d tree when it leaves out a part of the space, of the squared diameter
 UNIT = 2.0**-52
 
 
 def instant_bound(points: NDArray[np.float64], k: int, *, rounds: int = ROUNDS) -> float:
-    """Return a number that the SSE of no grouping into groups of at least k records is below.
+    """Return a lower bound on the SSE of every grouping into groups of at least k records.
 
-    Write d(i, j) for the squared distance of two records, and (x)+ for max(x, 0). For all prices u(i) >= 0::
+    Write d(i, j) for the squared distance of two records, and (x)+ for max(x, 0). For all dual values u(i) >= 0::
 
         SSE >= ((k-1) sum u(i) - sum over pairs i < j of (u(i) + u(j) - d(i, j))+) / k
 
@@ -38,31 +38,31 @@ def instant_bound(points: NDArray[np.float64], k: int, *, rounds: int = ROUNDS) 
     groups, U becomes the sum over all records, and P at most the sum over all pairs, those across groups included. ∎
 
     With u(i) half the squared distance to the (k-1)-th neighbour this is at least the sum over the records of the k-1
-    smallest squared distances divided by 2k, the bound one would write down first. The best prices solve the dual of a
-    linear program (each record has k-1 neighbours, a pair counts once); a few rounds come close: the best price of a
-    record, all others fixed, lies between the (k-1)-th and the k-th smallest of d(i, j) - u(j), and all records go half
-    the way at once.
+    smallest squared distances divided by 2k, the most obvious bound. The best dual values solve the dual of a linear
+    program (each record has k-1 neighbours, a pair counts once); a few rounds come close: the best dual value of a
+    record, all others fixed, lies between the (k-1)-th and the k-th smallest of d(i, j) - u(j), and all records move
+    half of that distance at once.
 
-    *Rounding.* The prices are the floats they are, so only the right-hand side has to be rounded down. The bound is a
-    statement about the floats given: distances come from differences of the points themselves (no sums of squares, so
+    *Rounding.* The dual values are exact as floats, so only the right-hand side has to be rounded down. The bound is
+    a statement about the floats given: distances come from differences of the points themselves (no sums of squares, so
     an offset does no harm), with a relative error of at most (d+2) 2⁻⁵³; each is lowered, each positive part raised by
     more than that, the sums are exact (``math.fsum``), and the last steps are rounded down again. A pair can be left
-    out only if d(i, j) > 2 max(u(i), u(j)): the neighbours of the record with the higher price are searched with a
-    margin for what the k-d tree itself may lose.
+    out only if d(i, j) > 2 max(u(i), u(j)): the neighbours of the record with the higher dual value are searched with
+    a margin for the rounding errors of the k-d tree itself.
 
     Parameters
     ----------
     points
         n x d, finite.
     k
-        The smallest group allowed.
+        Minimum group size.
     rounds
-        How often the prices are improved.
+        How often the dual values are improved.
 
     Returns
     -------
     bound
-        Never above the SSE of the best grouping; 0 where nothing better is known.
+        Never above the SSE of the best grouping; 0 if nothing better is proven.
 
     Examples
     --------
@@ -77,8 +77,8 @@ def instant_bound(points: NDArray[np.float64], k: int, *, rounds: int = ROUNDS) 
     scaled, exponent = _scaled(points)
     if scaled.size == 0:
         return 0.0
-    prices, _, _, sums, lowered = _prices_and_pairs(scaled, k, rounds)
-    value = _rounded_down(prices, sums, lowered, k)
+    duals, _, _, sums, lowered = _duals_and_pairs(scaled, k, rounds)
+    value = _rounded_down(duals, sums, lowered, k)
     if value <= 0.0:
         return 0.0
     try:
@@ -87,36 +87,36 @@ def instant_bound(points: NDArray[np.float64], k: int, *, rounds: int = ROUNDS) 
         return sys.float_info.max
 
 
-def instant_worth(points: NDArray[np.float64], k: int, *, rounds: int = ROUNDS) -> NDArray[np.float64]:
-    """Return a worth of each record such that no group of k or more costs less than its records are worth together.
+def neighbour_dual_values(points: NDArray[np.float64], k: int, *, rounds: int = ROUNDS) -> NDArray[np.float64]:
+    """Return dual values of the records such that no group of at least k records costs less than their sum.
 
-    The bound of ``instant_bound`` record by record: of each pair's positive part, either record bears a half. A group
-    bears all of those of its own pairs, and pairs across groups only lower what it is worth.
+    The bound of ``instant_bound`` record by record: half of each pair's positive part is subtracted from either record.
+    The positive parts of the pairs of a group are subtracted in full, and pairs across groups only lower the sum.
 
     Parameters
     ----------
     points
         n x d, finite.
     k
-        The smallest group allowed.
+        Minimum group size.
     rounds
-        How often the prices are improved.
+        How often the dual values are improved.
 
     Examples
     --------
-    >>> worth = instant_worth(np.array([[0.0], [1.0], [10.0], [11.0]]), 2)
-    >>> round(worth[:2].sum(), 9), round(worth[2:].sum(), 9)  # {0, 1} and {10, 11} cost 1/2 each
+    >>> shares = neighbour_dual_values(np.array([[0.0], [1.0], [10.0], [11.0]]), 2)
+    >>> round(shares[:2].sum(), 9), round(shares[2:].sum(), 9)  # {0, 1} and {10, 11} cost 1/2 each
     (np.float64(0.5), np.float64(0.5))
     """
     points = np.ascontiguousarray(points, np.float64)
     scaled, exponent = _scaled(points)
     if scaled.size == 0:
         return np.zeros(len(points))
-    prices, owners, others, sums, lowered = _prices_and_pairs(scaled, k, rounds)
+    duals, owners, others, sums, lowered = _duals_and_pairs(scaled, k, rounds)
     parts = np.maximum(0.0, sums * (1 + 4 * UNIT) - lowered * (1 - 4 * UNIT))
     shared = np.bincount(owners, parts, len(points)) + np.bincount(others, parts, len(points))
-    worth = ((k - 1) * prices - shared / 2) / k
-    return np.asarray(np.ldexp(worth - 1e-12 * np.abs(prices), 2 * exponent))
+    shares = ((k - 1) * duals - shared / 2) / k
+    return np.asarray(np.ldexp(shares - 1e-12 * np.abs(duals), 2 * exponent))
 
 
 def _scaled(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
@@ -127,51 +127,53 @@ def _scaled(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
     return np.ascontiguousarray(np.ldexp(points[:, varying], -exponent)), exponent
 
 
-def _prices_and_pairs(
+def _duals_and_pairs(
     points: NDArray[np.float64], k: int, rounds: int
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the prices and, for each pair that may be cheaper than its prices, both, their sum, a lowered distance."""
+    """Return dual values and, for each pair that may be nearer than their sum, both, the sum, a lowered distance."""
     from scipy.spatial import cKDTree
 
     n = len(points)
     tree = cKDTree(points)
     around, squares = _neighbours(tree, points, min(3 * k + 6, n - 1))
-    prices = _improved(around, squares, k, rounds)
-    lost = TREE * _squared_diameter(points)
+    duals = _improved(around, squares, k, rounds)
+    lost = TREE_TOLERANCE * _squared_diameter(points)
     reach = squares[:, -1] * (1 - 1e-9) - lost if around.shape[1] < n - 1 else np.full(n, np.inf)
-    wide = np.flatnonzero((2 * prices >= reach) & (prices > 0))
-    radii = np.sqrt(2 * prices * (1 + 1e-9) + lost) * (1 + 1e-9)
+    wide = np.flatnonzero((2 * duals >= reach) & (duals > 0))
+    radii = np.sqrt(2 * duals * (1 + 1e-9) + lost) * (1 + 1e-9)
     if wide.size:
         counts = tree.query_ball_point(points[wide], radii[wide], return_length=True, workers=get_threads())
         order = np.argsort(counts, kind="stable")
-        dear = wide[order[np.cumsum(counts[order]) > MANY * n]]  # too many to look at: lower the price instead
-        prices[dear] = np.maximum(0.0, np.minimum(prices[dear], reach[dear] / 2 * (1 - 1e-9)))
-        wide = np.setdiff1d(wide, dear)
+        crowded = wide[
+            order[np.cumsum(counts[order]) > PAIRS_PER_RECORD * n]
+        ]  # too many to examine: lower the dual value instead
+        duals[crowded] = np.maximum(0.0, np.minimum(duals[crowded], reach[crowded] / 2 * (1 - 1e-9)))
+        wide = np.setdiff1d(wide, crowded)
     narrow = np.setdiff1d(np.arange(n), wide)
     left, right, sums, lowered = [], [], [], []
-    for owners, others in _pairs(tree, points, around, prices, radii, narrow, wide):
-        owns = (prices[owners] > prices[others]) | ((prices[owners] == prices[others]) & (owners > others))
+    for owners, others in _pairs(tree, points, around, duals, radii, narrow, wide):
+        owns = (duals[owners] > duals[others]) | ((duals[owners] == duals[others]) & (owners > others))
         owners, others = owners[owns], others[owns]
         distances = _squared(points, owners, others)
-        both = prices[owners] + prices[others]
-        cheap = distances * (1 - 1e-9) <= both
-        left.append(owners[cheap])
-        right.append(others[cheap])
-        sums.append(both[cheap])
-        lowered.append(distances[cheap] * (1 - (points.shape[1] + 4) * UNIT))
-    return prices, np.concatenate(left), np.concatenate(right), np.concatenate(sums), np.concatenate(lowered)
+        both = duals[owners] + duals[others]
+        near = distances * (1 - 1e-9) <= both
+        left.append(owners[near])
+        right.append(others[near])
+        sums.append(both[near])
+        lowered.append(distances[near] * (1 - (points.shape[1] + 4) * UNIT))
+    return duals, np.concatenate(left), np.concatenate(right), np.concatenate(sums), np.concatenate(lowered)
 
 
 def _pairs(
     tree: Any,
     points: NDArray[np.float64],
     around: NDArray[np.intp],
-    prices: NDArray[np.float64],
+    duals: NDArray[np.float64],
     radii: NDArray[np.float64],
     narrow: NDArray[np.intp],
     wide: NDArray[np.intp],
 ) -> Any:
-    """Yield pairs (owner, other) in pieces: all that may matter to an owner with the higher price of the two."""
+    """Yield pairs (owner, other) in pieces: all that may matter to an owner with the higher dual value of the two."""
     width = around.shape[1]
     step = max(1, 4_000_000 // width)
     for start in range(0, narrow.size, step):
@@ -185,22 +187,20 @@ def _pairs(
 
 
 def _improved(around: NDArray[np.intp], squares: NDArray[np.float64], k: int, rounds: int) -> NDArray[np.float64]:
-    """Return prices: half the (k-1)-th squared distance first, then all go half the way to their best at once."""
-    prices = squares[:, k - 2] / 2
+    """Return dual values: half the (k-1)-th squared distance first, then all move halfway to their best at once."""
+    duals = squares[:, k - 2] / 2
     last = min(k - 1, squares.shape[1] - 1)
     for _ in range(rounds):
-        offers = np.partition(squares - prices[around], (k - 2, last), axis=1)
+        offers = np.partition(squares - duals[around], (k - 2, last), axis=1)
         best = np.maximum(0.0, (offers[:, k - 2] + offers[:, last]) / 2)
-        prices += (best - prices) / 2
-    return prices
+        duals += (best - duals) / 2
+    return duals
 
 
-def _rounded_down(
-    prices: NDArray[np.float64], sums: NDArray[np.float64], lowered: NDArray[np.float64], k: int
-) -> float:
+def _rounded_down(duals: NDArray[np.float64], sums: NDArray[np.float64], lowered: NDArray[np.float64], k: int) -> float:
     """Return the right-hand side of the proof, rounded down at every step."""
     parts = np.maximum(0.0, sums * (1 + 4 * UNIT) - lowered * (1 - 4 * UNIT))
-    gain = (k - 1) * math.fsum(prices) * (1 - 4 * UNIT)
+    gain = (k - 1) * math.fsum(duals) * (1 - 4 * UNIT)
     value = gain - math.fsum(parts) * (1 + 4 * UNIT)
     margin = 4 * UNIT * gain + 1e-290  # the last steps, and squares that underflow
     return (value - margin) / k * (1 - 4 * UNIT)
@@ -214,7 +214,7 @@ def _neighbours(tree: Any, points: NDArray[np.float64], width: int) -> tuple[NDA
         block = slice(start, min(start + 100_000, n))
         found = tree.query(points[block], width + 1, workers=get_threads())[1]
         own = found == np.arange(n)[block][:, None]
-        own[~own.any(axis=1), -1] = True  # hidden behind equal records: the last one goes
+        own[~own.any(axis=1), -1] = True  # not found among equal records: drop the last one
         around[block] = found[~own].reshape(-1, width)
     squares = np.empty((n, width))
     for column in range(width):

@@ -1,9 +1,9 @@
-"""annealing: better groups for any table, step by step, until the work or the time is used up.
+"""Simulated annealing of groups for the squared error, for tables of any size.
 
-Beyond the papers. Simulated annealing whose step regroups a window of neighbouring groups (see ``windows``). A table of
-up to some thousand records is one cell that several chains search at once, each with random numbers of its own. A
-larger table is cut into cells of whole groups, which are searched side by side, and the cuts move from round to
-round. O(steps · k² d) time for steps that do not depend on n.
+Beyond the papers. A step regroups a window of neighbouring groups (see ``annealing_windows``). A table of up to a few
+thousand records is one cell that several chains search at once, each with its own random numbers. A larger table is cut
+into cells of complete groups, which are searched in parallel, and the cuts change from round to round.
+O(steps · k² d) time, independent of n.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.deadline import Deadline
+from shoal.core.grouping import ordered_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.threads import run_in_threads
+from shoal.methods.kernels.centroids import group_costs
 from shoal.methods.optimal.annealing_windows import windows
-from shoal.methods.programs.restricted_master import Clock
-from shoal.methods.refinement.ona_star_moves import in_order
 
-NEIGHBOURS = 24  # where a window looks for further groups
-SLICES = 40  # between two of them the clock is read, the groups are noted, and an interrupt is heard
-CELL = 4_000  # records that one chain looks after
+NEIGHBOURS = 24  # nearest records whose groups may join a window
+SLICES = 40  # of a round; between two of them the deadline is checked and the groups are collected
+CELL_RECORDS = 4_000  # that one chain searches
 CHAINS = 2  # of a table that is one cell: fixed, so that the result does not depend on the machine
 
 
 class Chain:
-    """Groups of one cell on their way to better ones.
+    """The state of the search in one cell.
 
     Parameters
     ----------
@@ -35,9 +36,9 @@ class Chain:
     labels
         The groups to begin with, 0, 1, ..., each of k to 2k-1 records.
     k
-        The smallest group allowed.
+        Minimum group size.
     seed
-        Numbers that choose the random numbers.
+        Seed of the random numbers.
     """
 
     def __init__(self, points: NDArray[np.float64], labels: NDArray[np.int64], k: int, seed: list[int]) -> None:
@@ -49,45 +50,29 @@ class Chain:
         self.sizes[:count] = np.bincount(labels, minlength=count)
         self.members = np.zeros((n // k + 2, 2 * k - 1), np.int64)
         order = np.argsort(labels, kind="stable")
-        place = np.arange(n) - np.repeat(np.cumsum(self.sizes[:count]) - self.sizes[:count], self.sizes[:count])
-        self.members[labels[order], place] = order
+        position = np.arange(n) - np.repeat(np.cumsum(self.sizes[:count]) - self.sizes[:count], self.sizes[:count])
+        self.members[labels[order], position] = order
         self.costs = np.zeros(n // k + 2)
         self.costs[:count] = group_costs(points, labels)
         self.best = self.labels.copy()
-        self.tally = np.array([count, self.costs.sum(), self.costs.sum()])
+        self.counters = np.array([count, self.costs.sum(), self.costs.sum()])
         self.state = np.random.default_rng(seed).integers(1, 2**63, 1, np.uint64)
         self.neighbours = _neighbours(points)
 
     @property
     def cost(self) -> float:
         """The lowest cost so far."""
-        return float(self.tally[2])
+        return float(self.counters[2])
 
-    def walk(self, steps: int, hot: float, cold: float, width: int) -> None:
-        """Take steps while the temperature falls."""
-        if self.tally[0] < 2 and self.labels.size < 2 * self.k:
+    def walk(self, steps: int, first: float, last: float, width: int) -> None:
+        """Take steps while the temperature falls from ``first`` to ``last``."""
+        if self.counters[0] < 2 and self.labels.size < 2 * self.k:
             return
         windows(
-            self.points, self.neighbours, self.labels, self.members, self.sizes, self.costs, self.best, self.tally,
-            self.k, width, hot, cold, steps, self.state,
+            self.points, self.neighbours, self.labels, self.members, self.sizes, self.costs, self.best, self.counters,
+            self.k, width, first, last, steps, self.state,
         )  # fmt: skip
-        self.tally[1] = self.costs[: int(self.tally[0])].sum()  # differences were added up
-
-
-def group_costs(points: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the squared error of each group.
-
-    Examples
-    --------
-    >>> group_costs(np.array([[0.0], [2.0], [5.0], [5.0]]), np.array([0, 0, 1, 1]))
-    array([2., 0.])
-    """
-    order = np.argsort(labels, kind="stable")
-    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    sizes = np.diff(starts, append=labels.size)
-    apart = points[order] - np.repeat(points[order[starts]], sizes, axis=0)
-    apart -= np.repeat(np.add.reduceat(apart, starts) / sizes[:, None], sizes, axis=0)
-    return np.asarray(np.add.reduceat((apart**2).sum(axis=1), starts))
+        self.counters[1] = self.costs[: int(self.counters[0])].sum()  # remove the rounding errors of added differences
 
 
 def anneal(
@@ -95,12 +80,12 @@ def anneal(
     labels: NDArray[np.int64],
     k: int,
     *,
-    effort: float = 300.0,
-    clock: Clock | None = None,
+    steps_per_record: float = 300.0,
+    deadline: Deadline | None = None,
     width: int = 5,
-    heat: float = 0.25,
+    temperature: float = 0.25,
     seed: int = 0,
-    note: Callable[[NDArray[np.int64]], None] = lambda _: None,
+    collect: Callable[[NDArray[np.int64]], None] = lambda _: None,
     progress: Progress = SILENT,
 ) -> NDArray[np.int64]:
     """Improve groups of k to 2k-1 records; the result is never worse.
@@ -112,21 +97,21 @@ def anneal(
     labels
         The groups to begin with: 0, 1, ..., each of k to 2k-1 records.
     k
-        The smallest group allowed.
-    effort
-        Steps per record, where the clock has no limit.
-    clock
+        Minimum group size.
+    steps_per_record
+        Steps per record, if the deadline has no limit.
+    deadline
         When to stop.
     width
-        Groups in a window at most.
-    heat
+        Maximum number of groups in a window.
+    temperature
         The temperature at the start, in units of the mean cost of a group.
     seed
-        Chooses the random numbers.
-    note
-        Hears the groups of each cell now and then, as labels of all records (for a pool of candidates).
+        Seed of the random numbers.
+    collect
+        Called after each slice with the labels of all records (for a pool of candidates).
     progress
-        Hears how far the work is.
+        Progress callback.
 
     Returns
     -------
@@ -140,21 +125,22 @@ def anneal(
     >>> better[0] == better[1], better[2] == better[3]
     (np.True_, np.True_)
     """
-    clock = clock or Clock(None)
-    rounds = 1 if labels.size <= 2 * CELL else 4
+    deadline = deadline or Deadline(None)
+    rounds = 1 if labels.size <= 2 * CELL_RECORDS else 4
     progress.stage("improving groups", rounds * SLICES)
     best = labels
     width = max(width, 2)
     for number in range(rounds):
         before = best
-        for best, share in _round(points, before, k, number, effort / rounds, clock, width, heat, seed, rounds):
-            note(best)
+        steps = steps_per_record / rounds
+        for best, share in _round(points, before, k, number, steps, deadline, width, temperature, seed, rounds):
+            collect(best)
             progress.advance(1)
             if share >= (number + 1) / rounds:
                 break
-        if clock.expired():
+        if deadline.expired():
             break
-    return in_order(best)
+    return ordered_labels(best)
 
 
 def _round(
@@ -162,40 +148,46 @@ def _round(
     labels: NDArray[np.int64],
     k: int,
     number: int,
-    effort: float,
-    clock: Clock,
+    steps_per_record: float,
+    deadline: Deadline,
     width: int,
-    heat: float,
+    temperature: float,
     seed: int,
     rounds: int,
 ) -> Iterator[tuple[NDArray[np.int64], float]]:
     """Search all cells of one round slice by slice; yield the best labels of all records and the share of work done."""
-    cells = [np.arange(labels.size)] if labels.size <= 2 * CELL else cells_of_groups(points, labels, number, CELL)
+    cells = (
+        [np.arange(labels.size)]
+        if labels.size <= 2 * CELL_RECORDS
+        else cells_of_groups(points, labels, number, CELL_RECORDS)
+    )
     copies = CHAINS if len(cells) == 1 else 1
     chains = [
         (
             records,
-            Chain(np.ascontiguousarray(points[records]), in_order(labels[records]), k, [seed, number, cell, copy]),
+            Chain(
+                np.ascontiguousarray(points[records]), ordered_labels(labels[records]), k, [seed, number, cell, copy]
+            ),
         )
         for cell, records in enumerate(cells)
         for copy in range(copies)
     ]
-    hot = heat
+    first = temperature
     piece = 0
     while True:
         share = (piece + 1) / SLICES
-        steps = [max(int(effort * records.size / SLICES), 1) for records, _ in chains]
-        if np.isfinite(clock.seconds):
-            gone = 1.0 if clock.expired() else clock.elapsed() / clock.seconds
+        steps = [max(int(steps_per_record * records.size / SLICES), 1) for records, _ in chains]
+        if deadline.limited:
+            gone = 1.0 if deadline.expired() else deadline.elapsed() / deadline.seconds
             share = min(max(gone * rounds - number, 0.0) + 1 / SLICES, 1.0)
             steps = [max(records.size // 2, 200) for records, _ in chains]
-        cold = heat * (1.0 - share)
+        last = temperature * (1.0 - share)
 
-        def work(job: int, hot: float = hot, cold: float = cold, steps: list[int] = steps) -> None:
-            chains[job][1].walk(steps[job], hot, cold, width)
+        def work(job: int, first: float = first, last: float = last, steps: list[int] = steps) -> None:
+            chains[job][1].walk(steps[job], first, last, width)
 
         run_in_threads(work, range(len(chains)))
-        hot = cold
+        first = last
         yield _joined(chains, copies, labels), (number + share) / rounds
         piece += 1
         if share >= 1.0:
@@ -216,7 +208,7 @@ def _joined(chains: list[tuple[NDArray[np.int64], Chain]], copies: int, labels: 
 def cells_of_groups(
     points: NDArray[np.float64], labels: NDArray[np.int64], number: int, most: int
 ) -> list[NDArray[np.int64]]:
-    """Cut a table into cells of whole groups, of ``most`` records at most; the cuts depend on the number of the round.
+    """Cut a table into cells of complete groups, of ``most`` records at most; the cuts depend on the round.
 
     Examples
     --------
@@ -239,8 +231,8 @@ def cells_of_groups(
             cell_of[groups] = cells
             cells += 1
             continue
-        spread = centres[groups].std(axis=0)
-        direction = spread * rng.normal(size=d)
+        deviation = centres[groups].std(axis=0)
+        direction = deviation * rng.normal(size=d)
         order = np.argsort(centres[groups] @ direction, kind="stable")
         cut = min(max(int(len(groups) * rng.uniform(0.35, 0.65)), 1), len(groups) - 1)
         waiting += [groups[order[:cut]], groups[order[cut:]]]

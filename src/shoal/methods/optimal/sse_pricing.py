@@ -1,10 +1,11 @@
-"""Pricing: for each record the group that contains it and costs least beside what its records are worth.
+"""Pricing: for each record the groups of least reduced cost.
 
-The subproblem of column generation for squared error (Cost 2023, section 2.7, asks the same for categories). The worth
-of a record is its dual price. Records are put in order of worth, highest first, and the first member of a group in that
-order is its root, so that each group is looked at once, under its root. Below a root a depth-first search adds records.
+The subproblem of column generation for squared error (Cost 2023, section 2.7, solves the same for categories). The
+reduced cost of a group is its squared error minus the dual values of its records. Records are sorted by their dual
+values, highest first, and the first member of a group in that order is its root, so that each group is examined once,
+under its root. Below a root a depth-first search adds records.
 
-The search itself, and why it may leave out what it leaves out, is in ``pricing_search``.
+The search itself, and the proof that it omits no group that matters, are in ``sse_pricing_kernel``.
 """
 
 from __future__ import annotations
@@ -18,20 +19,19 @@ from shoal.core.threads import get_threads, run_in_threads
 from shoal.methods.optimal.sse_pricing_kernel import price_roots
 from shoal.methods.programs.restricted_master import Cuts, Duals
 
-CHUNKS = 8  # of roots at least, shared by the threads
-CHUNK = 4_000  # roots in one at most, so that an interrupt is heard
-SAMPLED = 40  # of so many roots one is tried first
-HAIR = 1e-9  # of the mean worth: what a group must cost less than it is worth to be found
-BOX = 32  # records in a box at most
-LIMIT = 200_000  # nodes below one root
+LEAST_CHUNKS = 8  # of roots, shared by the threads
+CHUNK_ROOTS = 4_000  # in one chunk at most, so that an interrupt is noticed
+SAMPLING_STEP = 40  # of so many roots one is tried first
+RELATIVE_TOLERANCE = 1e-9  # of the mean dual value: reduced costs above minus this are not negative
+BOX_RECORDS = 32  # in a box at most
+MOST_NODES = 200_000  # below one root
 
 
-class Priced(NamedTuple):
-    """What pricing found.
+class PricedGroups(NamedTuple):
+    """The result of pricing.
 
-    ``columns``: groups that cost less than they are worth, filled up with -1; ``costs``: their squared errors;
-    ``slack``: for each record no group with this root is cheaper, beside its worth, than this (at most 0);
-    ``nodes``: how far the search went.
+    ``columns``: groups of negative reduced cost, filled up with -1; ``costs``: their squared errors; ``slack``: for
+    each record a lower bound on the reduced costs of the groups with this root (at most 0); ``nodes``: nodes visited.
     """
 
     columns: NDArray[np.int32]
@@ -40,20 +40,20 @@ class Priced(NamedTuple):
     nodes: int
 
 
-class Pricer:
-    """Prices the groups of a table.
+class SsePricer:
+    """The pricing problem of a table for squared error.
 
     Parameters
     ----------
     points
         n x d, centred.
     k
-        The smallest group.
+        Minimum group size.
 
     Examples
     --------
     >>> from shoal.methods.programs.restricted_master import no_cuts
-    >>> pricer = Pricer(np.array([[0.0], [1.0], [5.0], [6.0]]), 2)
+    >>> pricer = SsePricer(np.array([[0.0], [1.0], [5.0], [6.0]]), 2)
     >>> found = pricer.price(Duals(np.full(4, 0.5), no_cuts(4)))
     >>> found.columns[:, :2].tolist(), found.slack.round(6).tolist()
     ([[0, 1], [2, 3]], [-0.5, 0.0, -0.5, 0.0])
@@ -75,54 +75,54 @@ class Pricer:
         duals: Duals,
         *,
         keep: int = 6,
-        limit: int = LIMIT,
+        limit: int = MOST_NODES,
         roots: NDArray[np.int64] | None = None,
         high: NDArray[np.float64] | None = None,
-    ) -> Priced:
-        """Find cheap groups and the slack of each root.
+    ) -> PricedGroups:
+        """Find groups of negative reduced cost and the slack of each root.
 
         Parameters
         ----------
         duals
-            What records and cuts are worth.
+            Dual values of records and cuts.
         keep
-            Groups to return for a root at most, the cheapest ones.
+            Groups to return for a root at most, those of least reduced cost.
         limit
-            Nodes to look at below a root; where they do not suffice, the slack is a bound, not the truth.
+            Nodes to visit below a root; if there are more, the slack is a lower bound, otherwise it is exact.
         roots
-            The records whose groups are looked at; the slack of the others is 0. None: all.
+            The records whose groups are examined; the slack of the others is 0. None: all.
         high
-            A worth that is nowhere lower, by which records are put in order; None: the worth itself.
+            Dual values that are nowhere lower, by which records are sorted; None: those of ``duals``.
         """
-        worth = duals.elements
-        n = worth.size
-        high = worth if high is None else high
+        dual_values = duals.elements
+        n = dual_values.size
+        high = dual_values if high is None else high
         order = np.argsort(-high, kind="stable")
         own = order if roots is None else order[np.isin(order, roots)]
-        hair = HAIR * max(float(np.abs(worth).mean()), 1e-300)
-        parts = self._run(duals, high, order, own, -hair, limit, keep, every=False)
+        tolerance = RELATIVE_TOLERANCE * max(float(np.abs(dual_values).mean()), 1e-300)
+        parts = self._run(duals, high, order, own, -tolerance, limit, keep, every=False)
         slack = np.zeros(n)
         slack[parts[2]] = parts[3]
         by_value = np.argsort(parts[1], kind="stable")
         columns = parts[0][by_value]
-        return Priced(columns, column_costs(self.points, columns), slack, int(parts[4].sum()))
+        return PricedGroups(columns, column_costs(self.points, columns), slack, int(parts[4].sum()))
 
     def all_below(self, duals: Duals, ceiling: float, *, keep: int, limit: int) -> NDArray[np.int32] | None:
-        """Return every group that costs less than ``ceiling`` beside its worth; None if they are too many.
+        """Return every group with a reduced cost below ``ceiling``; None if there are too many.
 
         Parameters
         ----------
         duals
-            What records and cuts are worth.
+            Dual values of records and cuts.
         ceiling
             A positive number.
         keep
             Groups of one root at most.
         limit
-            Nodes to look at below a root at most.
+            Nodes to visit below a root at most.
         """
         order = np.argsort(-duals.elements, kind="stable")
-        for own in (order[::SAMPLED], order):  # a few first: mostly they tell that there are too many
+        for own in (order[::SAMPLING_STEP], order):  # a sample first: mostly it shows that there are too many
             parts = self._run(duals, duals.elements, order, own, ceiling, limit, keep, every=True)
             if (parts[3] < 0.0).any():
                 return None
@@ -140,22 +140,22 @@ class Pricer:
         *,
         every: bool,
     ) -> list[NDArray[Any]]:
-        """Look below all roots in threads; return columns, values, roots, slack and nodes."""
-        chunks = max(CHUNKS, own.size // CHUNK)
+        """Search below all roots in threads; return columns, values, roots, slack and nodes."""
+        chunks = max(LEAST_CHUNKS, own.size // CHUNK_ROOTS)
         ranks = np.empty(order.size, np.int64)
         ranks[order] = np.arange(order.size)
         cuts = listed(duals.cuts)
 
         def work(chunk: int) -> tuple[NDArray[Any], ...]:
-            mine = np.ascontiguousarray(own[chunk::chunks])  # one layout: compiled once
-            columns = np.empty((mine.size * keep, 2 * self.k - 1), np.int32)
-            values = np.empty(mine.size * keep)
-            slack = np.zeros(mine.size)
-            told = price_roots(
-                self.points, self.nearest, duals.elements, high, ranks, mine, self.k, ceiling, limit, keep, every,
+            roots = np.ascontiguousarray(own[chunk::chunks])  # one layout: compiled once
+            columns = np.empty((roots.size * keep, 2 * self.k - 1), np.int32)
+            values = np.empty(roots.size * keep)
+            slack = np.zeros(roots.size)
+            written, nodes = price_roots(
+                self.points, self.nearest, duals.elements, high, ranks, roots, self.k, ceiling, limit, keep, every,
                 *self.boxes, *cuts, columns, values, slack,
             )  # fmt: skip
-            return columns[: told[0]], values[: told[0]], mine, slack, np.array([told[1]])
+            return columns[:written], values[:written], roots, slack, np.array([nodes])
 
         return [np.concatenate(part) for part in zip(*run_in_threads(work, range(chunks)), strict=True)]
 
@@ -175,14 +175,14 @@ def boxed(points: NDArray[np.float64]) -> Boxes:
     Examples
     --------
     >>> boxes = boxed(np.arange(100.0)[:, None])
-    >>> np.diff(boxes.starts).max() <= BOX, boxes.lows[0], boxes.highs[-1]
+    >>> np.diff(boxes.starts).max() <= BOX_RECORDS, boxes.lows[0], boxes.highs[-1]
     (np.True_, array([0.]), array([99.]))
     """
     waiting = [np.arange(points.shape[0])]
     done = []
     while waiting:
         records = waiting.pop()
-        if records.size <= BOX:
+        if records.size <= BOX_RECORDS:
             done.append(records)
             continue
         own = points[records]
@@ -200,9 +200,9 @@ def boxed(points: NDArray[np.float64]) -> Boxes:
 
 
 class Listed(NamedTuple):
-    """Cuts with a price: their members, and for each record the cuts that it is in."""
+    """Cuts of positive dual value: their members, and for each record the cuts that it is in."""
 
-    prices: NDArray[np.float64]
+    dual_values: NDArray[np.float64]
     divisors: NDArray[np.int64]
     shared: NDArray[np.float64]
     starts: NDArray[np.int64]
@@ -212,7 +212,7 @@ class Listed(NamedTuple):
 
 
 def listed(cuts: Cuts) -> Listed:
-    """Return the cuts that cost something as lists.
+    """Return the cuts of positive dual value as lists.
 
     Examples
     --------
@@ -220,15 +220,15 @@ def listed(cuts: Cuts) -> Listed:
     >>> found.members.tolist(), found.shared.tolist(), found.firsts.tolist()
     ([0, 2, 3], [0.25], [0, 1, 1, 2, 3])
     """
-    active = np.flatnonzero(cuts.prices > 0.0)
+    active = np.flatnonzero(cuts.dual_values > 0.0)
     inside = cuts.members[active]
     owners, members = map(np.ascontiguousarray, np.nonzero(inside))  # one layout: compiled once
     sizes = inside.sum(axis=1)
-    prices, divisors = cuts.prices[active], cuts.divisors[active]
+    dual_values, divisors = cuts.dual_values[active], cuts.divisors[active]
     by_member = np.argsort(members, kind="stable")
-    shared = prices / np.maximum(sizes - divisors + 1, 1)
+    shared = dual_values / np.maximum(sizes - divisors + 1, 1)
     return Listed(
-        prices, divisors, shared, np.concatenate([[0], np.cumsum(sizes)]), members,
+        dual_values, divisors, shared, np.concatenate([[0], np.cumsum(sizes)]), members,
         np.searchsorted(members[by_member], np.arange(cuts.members.shape[1] + 1)), owners[by_member],
     )  # fmt: skip
 

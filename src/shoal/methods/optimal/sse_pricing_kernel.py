@@ -1,21 +1,23 @@
-"""The depth-first search of ``pricing``: the groups of a root that cost less than they are worth.
+"""The depth-first search of ``sse_pricing``: the groups of a root that have a negative reduced cost.
 
-Which records it looks at: a group G of m records costs at least half the squared distance of any two of its members. If
-it costs less than it is worth, and its root i is worth most, then the squared distance from i to each other member is
-below 2 m worth_i. Records are kept in small boxes, so that those near enough are found without looking at the others.
+Which records are candidates: a group G of m records costs at least half the squared distance of any two of its members.
+If its reduced cost is negative, and its root i has the highest dual value y_i, then the squared distance from i to each
+other member is below 2 m y_i. Records are stored in small boxes, so that those near enough are found without examining
+the others.
 
-Why a branch may be cut off: let S be the s records chosen so far, m the size aimed at, and T the m-s records to come.
-Then
+Why a branch may be cut off: let S be the s records chosen so far, m the size of the group, and T the m-s records to
+come. Then
 
     SSE(S u T) = 1/m [ P(S) + sum over j in T of D_j(S) + P(T) ],
 
 with P the sum of squared distances over pairs and D_j(S) that from j to S. In P(T) each j of T meets m-s-1 others of T,
-so P(T) is at least half the sum over T of what the m-s-1 nearest records of j, whichever they are, add up to: N_j. So j
-adds at least w_j = (D_j(S) + N_j/2) / m - worth_j, and the m-s smallest of these bound everything below the branch.
+so P(T) is at least half the sum over j in T of N_j, the sum of the squared distances from j to its m-s-1 nearest
+records, whichever they are. So j adds at least w_j = (D_j(S) + N_j/2) / m - y_j, and the m-s smallest of these bound
+every group below the branch.
 
-Cuts only make groups dearer. A cut has a price for each ``divisor`` members of a set of records. Where S lacks one
-member to the next payment, T pays once if it holds any; as many as r can share that payment, so each of them is charged
-the r-th part, and the last one to come all of it.
+Cuts only raise reduced costs: by the dual value of the cut for each ``divisor`` members of its set of records. Where S
+lacks one member to the next multiple, T is charged once if it holds any member; as many as r can share that charge, so
+each of them is charged the r-th part, and the last record to come is charged all of it.
 """
 
 from __future__ import annotations
@@ -24,10 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.core.compiled import compiled
-from shoal.core.inner import inner
+from shoal.core.compiled import compiled, inner
 
-CROWD = 20_000  # candidates below a root at most; more are only bounded
+MOST_CANDIDATES = 20_000  # below a root; if there are more, their groups are only bounded
 
 
 @inner
@@ -43,7 +44,7 @@ def insert(values: Any, count: int, value: float) -> None:
 
 @inner
 def arrange(shares: Any, sums: Any, names: Any, count: int) -> None:
-    """Sort the first ``count`` candidates by their shares (Shell's sort: few are the rule, thousands can come)."""
+    """Sort the first ``count`` candidates by their shares (Shell's sort: mostly a few, sometimes thousands)."""
     gap = 1
     while gap < count // 3:
         gap = 3 * gap + 1
@@ -65,19 +66,19 @@ def arrange(shares: Any, sums: Any, names: Any, count: int) -> None:
 
 
 @inner
-def fine_members(
-    q: int, sign: float, prices: Any, shared: Any, starts: Any, members: Any, full: Any, soft: Any
+def charge_members(
+    q: int, sign: float, cut_duals: Any, shared: Any, starts: Any, members: Any, full: Any, soft: Any
 ) -> None:
-    """Let the members of a cut be charged, or no longer."""
+    """Begin (sign 1) or end (sign -1) to charge the members of a cut."""
     for z in range(starts[q], starts[q + 1]):
-        full[members[z]] += sign * prices[q]
+        full[members[z]] += sign * cut_duals[q]
         soft[members[z]] += sign * shared[q]
 
 
 @inner
 def meet(
     j: int,
-    prices: Any,
+    cut_duals: Any,
     divisors: Any,
     shared: Any,
     starts: Any,
@@ -88,23 +89,23 @@ def meet(
     full: Any,
     soft: Any,
 ) -> float:
-    """Add a record to the chosen ones: what the next would pay for cuts is in ``full``; return what is paid now."""
-    paid = 0.0
+    """Add a record to the chosen ones: the charges of the next one are in ``full``; return what is charged now."""
+    charged = 0.0
     for z in range(firsts[j], firsts[j + 1]):
         q = owners[z]
         met[q] += 1
         if met[q] % divisors[q] == 0:
-            paid += prices[q]
-            fine_members(q, -1.0, prices, shared, starts, members, full, soft)
+            charged += cut_duals[q]
+            charge_members(q, -1.0, cut_duals, shared, starts, members, full, soft)
         if (met[q] + 1) % divisors[q] == 0:
-            fine_members(q, 1.0, prices, shared, starts, members, full, soft)
-    return paid
+            charge_members(q, 1.0, cut_duals, shared, starts, members, full, soft)
+    return charged
 
 
 @inner
 def part(
     j: int,
-    prices: Any,
+    cut_duals: Any,
     divisors: Any,
     shared: Any,
     starts: Any,
@@ -119,9 +120,9 @@ def part(
     for z in range(firsts[j], firsts[j + 1]):
         q = owners[z]
         if (met[q] + 1) % divisors[q] == 0:
-            fine_members(q, -1.0, prices, shared, starts, members, full, soft)
+            charge_members(q, -1.0, cut_duals, shared, starts, members, full, soft)
         if met[q] % divisors[q] == 0:
-            fine_members(q, 1.0, prices, shared, starts, members, full, soft)
+            charge_members(q, 1.0, cut_duals, shared, starts, members, full, soft)
         met[q] -= 1
 
 
@@ -130,7 +131,7 @@ def gather(
     points: Any, ranks: Any, root: int, reach: float, records: Any, starts: Any, lows: Any, highs: Any, near: Any,
     apart: Any,
 ) -> int:  # fmt: skip
-    """List the records after the root in order of worth that are near enough; return how many."""
+    """List the records after the root in order of dual values that are near enough; return how many."""
     d = points.shape[1]
     count = 0
     for b in range(lows.shape[0]):
@@ -140,8 +141,8 @@ def gather(
             z2 += z * z
         if z2 > reach:
             continue
-        for place in range(starts[b], starts[b + 1]):
-            j = records[place]
+        for position in range(starts[b], starts[b + 1]):
+            j = records[position]
             if ranks[j] <= ranks[root]:
                 continue
             z2 = 0.0
@@ -159,7 +160,7 @@ def gather(
 def price_roots(
     points: Any,
     nearest: Any,
-    worth: Any,
+    dual_values: Any,
     high: Any,
     ranks: Any,
     roots: Any,
@@ -172,7 +173,7 @@ def price_roots(
     box_starts: Any,
     lows: Any,
     highs: Any,
-    prices: Any,
+    cut_duals: Any,
     divisors: Any,
     shared: Any,
     starts: Any,
@@ -185,25 +186,25 @@ def price_roots(
 ) -> Any:
     """Price the groups of some roots; return the number of columns written and of nodes visited.
 
-    The ``keep`` cheapest groups below the ceiling, or with ``every`` all of them: then a slack below 0 says that they
-    were more than ``keep``, or that the limit did not suffice.
+    The ``keep`` groups of least reduced cost below the ceiling, or with ``every`` all of them: then a slack below 0
+    means that there were more than ``keep``, or more nodes than the limit.
     """
     n, d = points.shape
-    met = np.zeros(prices.size, np.int64)
+    met = np.zeros(cut_duals.size, np.int64)
     full = np.zeros(n)
     soft = np.zeros(n)
     near = np.empty(n, np.int64)
     apart = np.empty(n)
     smallest = np.empty(2 * k)
-    room = 64
-    shares = np.empty((2 * k, room))  # w of the candidates of each depth, ascending
-    sums = np.empty((2 * k, room))  # their squared distances to the chosen records
-    names = np.empty((2 * k, room), np.int64)
+    capacity = 64
+    shares = np.empty((2 * k, capacity))  # w of the candidates of each depth, ascending
+    sums = np.empty((2 * k, capacity))  # their squared distances to the chosen records
+    names = np.empty((2 * k, capacity), np.int64)
     counts = np.zeros(2 * k, np.int64)
     nexts = np.zeros(2 * k, np.int64)
     within = np.zeros(2 * k)  # squared distances among the chosen
-    value = np.zeros(2 * k)  # of the chosen: within / m - worth + fines paid
-    owed = np.zeros(2 * k)  # worth - fines paid
+    value = np.zeros(2 * k)  # of the chosen: within / m - dual values + charges
+    collected = np.zeros(2 * k)  # dual values - charges
     chosen = np.zeros(2 * k, np.int64)
     written = 0
     nodes = 0
@@ -211,20 +212,20 @@ def price_roots(
         root = roots[a]
         slack[a] = 0.0
         reach = 2.0 * ((2 * k - 1) * max(high[root], 0.0) + max(ceiling, 0.0)) * (1.0 + 1e-9)
-        if reach <= 0.0:  # no record of its groups is worth anything
+        if reach <= 0.0:  # no record of its groups has a positive dual value
             continue
         around = gather(points, ranks, root, reach, records, box_starts, lows, highs, near, apart)
         if around + 1 < k:
             continue
-        if around > room:
-            room = 2 * around
-            shares = np.empty((2 * k, room))
-            sums = np.empty((2 * k, room))
-            names = np.empty((2 * k, room), np.int64)
-        meet(root, prices, divisors, shared, starts, members, firsts, owners, met, full, soft)
+        if around > capacity:
+            capacity = 2 * around
+            shares = np.empty((2 * k, capacity))
+            sums = np.empty((2 * k, capacity))
+            names = np.empty((2 * k, capacity), np.int64)
+        meet(root, cut_duals, divisors, shared, starts, members, firsts, owners, met, full, soft)
         best = ceiling
-        lowest = 0.0  # a bound for what was left out,
-        short = False  # if anything was for its number
+        lowest = 0.0  # a bound for the groups that were left out,
+        short = False  # whether some were because of the number of candidates
         found = 0
         spent = 0
         for m in range(k, min(2 * k, around + 2)):
@@ -233,9 +234,9 @@ def price_roots(
                 smallest[q] = np.inf
             for z in range(around):
                 j = near[z]
-                share = (apart[z] + 0.5 * nearest[j, t]) / m - worth[j] + (full[j] if t == 1 else soft[j])
+                share = (apart[z] + 0.5 * nearest[j, t]) / m - dual_values[j] + (full[j] if t == 1 else soft[j])
                 insert(smallest, t, share)
-            bound = -worth[root]
+            bound = -dual_values[root]
             for q in range(t):
                 bound += smallest[q]
             if bound >= best:
@@ -247,17 +248,17 @@ def price_roots(
             count = 0
             for z in range(around):
                 j = near[z]
-                share = (apart[z] + 0.5 * nearest[j, t]) / m - worth[j] + (full[j] if t == 1 else soft[j])
+                share = (apart[z] + 0.5 * nearest[j, t]) / m - dual_values[j] + (full[j] if t == 1 else soft[j])
                 if others + share < best:
                     count += 1
-            if count > CROWD:  # every node would take too long
+            if count > MOST_CANDIDATES:  # each node would take too long
                 lowest = min(lowest, bound)
                 short = True
                 continue
             count = 0
             for z in range(around):
                 j = near[z]
-                share = (apart[z] + 0.5 * nearest[j, t]) / m - worth[j] + (full[j] if t == 1 else soft[j])
+                share = (apart[z] + 0.5 * nearest[j, t]) / m - dual_values[j] + (full[j] if t == 1 else soft[j])
                 if others + share < best:
                     shares[1, count] = share
                     sums[1, count] = apart[z]
@@ -268,13 +269,13 @@ def price_roots(
             counts[1] = count
             nexts[1] = 0
             within[1] = 0.0
-            owed[1] = worth[root]
-            value[1] = -worth[root]
+            collected[1] = dual_values[root]
+            value[1] = -dual_values[root]
             s = 1
-            fresh = True  # whether depth s was just entered; otherwise a record chosen there has to leave again
+            fresh = True  # whether depth s was just entered; otherwise the record chosen there is removed again
             while s > 0:
                 if not fresh:
-                    part(chosen[s], prices, divisors, shared, starts, members, firsts, owners, met, full, soft)
+                    part(chosen[s], cut_duals, divisors, shared, starts, members, firsts, owners, met, full, soft)
                 fresh = False
                 t = m - s
                 b = nexts[s]
@@ -302,16 +303,16 @@ def price_roots(
                     found += 1
                     if every:
                         fresh = True
-                    else:  # later ones are dearer
+                    else:  # later ones cost more
                         best = values[line]
                         s -= 1
                     continue
                 chosen[s] = j
-                paid = meet(j, prices, divisors, shared, starts, members, firsts, owners, met, full, soft)
+                charged = meet(j, cut_duals, divisors, shared, starts, members, firsts, owners, met, full, soft)
                 u = s + 1
                 within[u] = within[s] + sums[s, b]
-                owed[u] = owed[s] + worth[j] - paid
-                value[u] = within[u] / m - owed[u]
+                collected[u] = collected[s] + dual_values[j] - charged
+                value[u] = within[u] / m - collected[u]
                 left = t - 1
                 for q in range(left):
                     smallest[q] = np.inf
@@ -322,7 +323,7 @@ def price_roots(
                     for c in range(d):
                         zc = points[l, c] - points[j, c]
                         z2 += zc * zc
-                    share = (z2 + 0.5 * nearest[l, left]) / m - worth[l] + (full[l] if left == 1 else soft[l])
+                    share = (z2 + 0.5 * nearest[l, left]) / m - dual_values[l] + (full[l] if left == 1 else soft[l])
                     sums[u, count] = z2
                     shares[u, count] = share
                     names[u, count] = l
@@ -345,7 +346,7 @@ def price_roots(
                 nexts[u] = 0
                 s = u
                 fresh = True
-        part(root, prices, divisors, shared, starts, members, firsts, owners, met, full, soft)
+        part(root, cut_duals, divisors, shared, starts, members, firsts, owners, met, full, soft)
         written += min(found, keep)
         nodes += spent
         if every:

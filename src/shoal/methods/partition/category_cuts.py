@@ -2,7 +2,7 @@
 
 After LeFevre, DeWitt & Ramakrishnan 2006 (section 2.2, partitions of unordered domains; section 5, relaxed partitions).
 Categories have no order, so a cut is two sets of them. The sets are balanced: the categories of the part, most frequent
-first, go to the side that has fewer records.
+first, are added to the side that has fewer records.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from shoal.core.compiled import compiled
-from shoal.core.inner import inner
+from shoal.core.compiled import compiled, inner
 
-DEEPEST = 64
+STACK_SIZE = 64
 
 
 @inner
 def _sort(keys: Any, items: Any, size: int, other_keys: Any, other_items: Any) -> None:
-    """Sort the first items by their keys, equal ones as they stand; the other arrays are room to work in."""
+    """Sort the first items by their keys, stably; the other two arrays are work arrays."""
     width = 1
     while width < size:
         for start in range(0, size, 2 * width):
@@ -44,74 +43,74 @@ def _sort(keys: Any, items: Any, size: int, other_keys: Any, other_items: Any) -
 
 @inner
 def _balance(
-    codes: Any, order: Any, start: int, stop: int, j: int, low: int, counts: Any, places: Any, room: Any
+    codes: Any, order: Any, start: int, stop: int, j: int, low: int, counts: Any, ranks: Any, work: Any
 ) -> int:
-    """Put categories into two sets, most frequent first, each into the smaller set; return the size of the first.
+    """Put categories into two sets, most frequent first, each into the smaller set; return the size of the first set.
 
-    ``places`` receives for each category twice its place among the sorted ones, plus its side.
+    ``ranks`` receives for each category twice its rank by frequency, plus its side.
     """
     present = np.int64(0)
     for i in range(start, stop):
-        places[low + codes[order[i], j]] = -1
+        ranks[low + codes[order[i], j]] = -1
     for i in range(start, stop):
         category = low + codes[order[i], j]
-        if places[category] < 0:
-            places[category] = 0
-            room[0, present] = category - counts[category] * counts.size
-            room[1, present] = category
+        if ranks[category] < 0:
+            ranks[category] = 0
+            work[0, present] = category - counts[category] * counts.size
+            work[1, present] = category
             present += 1
-    _sort(room[0], room[1], present, room[2], room[3])
+    _sort(work[0], work[1], present, work[2], work[3])
     left = 0
     right = 0
     for i in range(present):
-        category = room[1, i]
+        category = work[1, i]
         side = 1 if right < left else 0
         if side:
             right += counts[category]
         else:
             left += counts[category]
-        places[category] = 2 * i + side
+        ranks[category] = 2 * i + side
     return left
 
 
 @inner
-def _divide(codes: Any, order: Any, start: int, stop: int, j: int, low: int, places: Any, room: Any) -> int:
-    """Move the records of the first set to the front, both sides in the order they had; return where it ends."""
+def _divide(codes: Any, order: Any, start: int, stop: int, j: int, low: int, ranks: Any, work: Any) -> int:
+    """Move the records of the first set to the front, both sides in their previous order; return where the set ends."""
     front = start
     back = 0
     for i in range(start, stop):
         record = order[i]
-        if places[low + codes[record, j]] & 1:
-            room[0, back] = record
+        if ranks[low + codes[record, j]] & 1:
+            work[0, back] = record
             back += 1
         else:
             order[front] = record
             front += 1
     for i in range(back):
-        order[front + i] = room[0, i]
+        order[front + i] = work[0, i]
     return front
 
 
 @inner
-def _divide_anyhow(
-    codes: Any, order: Any, start: int, stop: int, first: Any, scores: Any, places: Any, k: int, room: Any
+def _divide_sorted(
+    codes: Any, order: Any, start: int, stop: int, first: Any, scores: Any, ranks: Any, k: int, work: Any
 ) -> int:
     """Sort by all attributes, the most varied first, and cut near the middle, between different records if possible."""
     size = stop - start
     m = codes.shape[1]
     for i in range(size):
-        room[1, i] = order[start + i]
-    for _ in range(m):  # the least varied first: the last sort counts most
+        work[1, i] = order[start + i]
+    for _ in range(m):  # the least varied first: the last sort decides first
         least = 0
         for j in range(m):
             if scores[j] < scores[least]:
                 least = j
         scores[least] = np.inf
         for i in range(size):
-            room[0, i] = places[first[least] + codes[room[1, i], least]] >> 1
-        _sort(room[0], room[1], size, room[2], room[3])
+            work[0, i] = ranks[first[least] + codes[work[1, i], least]] >> 1
+        _sort(work[0], work[1], size, work[2], work[3])
     for i in range(size):
-        order[start + i] = room[1, i]
+        order[start + i] = work[1, i]
     middle = start + size // 2
     for away in range(size // 2 - k + 1):
         for cut in (middle - away, middle + away):
@@ -124,20 +123,20 @@ def _divide_anyhow(
 
 @compiled
 def cut_categories(codes: Any, order: Any, first: Any, k: int, strict: bool, begins: Any) -> None:
-    """Cut a table of codes until no part can be cut; mark where parts begin in the order.
+    """Cut a table of codes until no part can be cut; mark in ``begins`` where the parts begin in the order.
 
     Parts are cut across the attribute with the largest sum of variances of its categories (its Gini impurity) that
-    leaves k records on both sides. ``first`` says where the categories of each attribute begin when all are counted.
+    leaves k records on both sides. ``first`` holds where the categories of each attribute begin among all categories.
     """
     n = order.size
     m = codes.shape[1]
     counts = np.zeros(first[m], np.int64)
-    places = np.zeros(first[m], np.int64)
-    room = np.empty((4, max(n, first[m])), np.int64)
+    ranks = np.zeros(first[m], np.int64)
+    work = np.empty((4, max(n, first[m])), np.int64)
     scores = np.empty(m)
     left_to_try = np.empty(m, np.int8)
-    starts = np.empty(DEEPEST, np.int64)
-    stops = np.empty(DEEPEST, np.int64)
+    starts = np.empty(STACK_SIZE, np.int64)
+    stops = np.empty(STACK_SIZE, np.int64)
     starts[0] = 0
     stops[0] = n
     height = 1
@@ -166,19 +165,19 @@ def cut_categories(codes: Any, order: Any, first: Any, k: int, strict: bool, beg
             if best < 0:
                 break
             left_to_try[best] = 0
-            left = _balance(codes, order, start, stop, best, first[best], counts, places, room)
+            left = _balance(codes, order, start, stop, best, first[best], counts, ranks, work)
             if k <= left <= size - k:
-                middle = _divide(codes, order, start, stop, best, first[best], places, room)
+                middle = _divide(codes, order, start, stop, best, first[best], ranks, work)
                 break
         if middle == start and not strict:
             for j in range(m):
-                _balance(codes, order, start, stop, j, first[j], counts, places, room)
-            middle = _divide_anyhow(codes, order, start, stop, first, scores, places, k, room)
+                _balance(codes, order, start, stop, j, first[j], counts, ranks, work)
+            middle = _divide_sorted(codes, order, start, stop, first, scores, ranks, k, work)
         for i in range(start, stop):
             for j in range(m):
                 counts[first[j] + codes[order[i], j]] = 0
         if middle > start:
-            larger = middle - start > stop - middle  # the smaller part first: few wait at any time
+            larger = middle - start > stop - middle  # the smaller part first keeps the stack short
             starts[height] = start if larger else middle
             stops[height] = middle if larger else stop
             starts[height + 1] = middle if larger else start

@@ -1,6 +1,6 @@
-"""Leaves: every block of a table is grouped by itself, on all cores.
+"""Grouping of blocks: every block of a table is grouped by itself, on all cores.
 
-The blocks are handed out in jobs of about equal size that do not depend on the number of threads; groups are numbered
+Blocks are distributed in jobs of about equal size that do not depend on the number of threads; groups are numbered
 block after block.
 """
 
@@ -12,32 +12,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.deadline import now
 from shoal.core.progress import SILENT, Progress
 from shoal.core.threads import run_in_threads
 from shoal.errors import ParameterError
-from shoal.methods.partition.cut_blocks import Blocks, cut_into_blocks
-from shoal.methods.partition.schedule import COARSEST, Pace, Schedule, now
+from shoal.methods.contract import labels_of
+from shoal.methods.kernels.cut_blocks import Blocks, cut_into_blocks
+from shoal.methods.partition.pace import COARSEST_LEVEL, Pace
 from shoal.methods.registry import get_method
 
 Leaf = Callable[[NDArray[np.float64], int], NDArray[np.int64]]
-JOB = 4096
+RECORDS_PER_JOB = 4096
 
 
-def leaf_method(name: str, **options: Any) -> Leaf:
+def leaf_method(name: str, option: str = "leaf") -> Leaf:
     """Return the method of that name as a function of points and k.
+
+    Group numbers are those of the method itself, not renumbered as by :func:`shoal.methods.running.run`: later steps
+    decide ties by the number of a group.
+
+    Parameters
+    ----------
+    name
+        The name of a method that groups points.
+    option
+        The option that holds the name, for the error message.
 
     Examples
     --------
     >>> leaf_method("mdav")(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
     array([0, 1, 0, 1])
     """
-    found = get_method(name)
-    if found.data != "points":
-        raise ParameterError(f'leaf="{name}" does not group points; choose another method, for example "ona-star"')
-    for option in options:
-        if option not in found.options:
-            raise ParameterError(f'method "{name}" has no option "{option}"')
-    return lambda points, k: found.function(points, k, **options)
+    method = get_method(name)
+    if method.data != "points":
+        raise ParameterError(f'{option}="{name}" does not group points; choose another method, for example "ona-star"')
+    return lambda points, k: labels_of(method.function(points, k))
 
 
 def group_blocks(
@@ -48,52 +57,51 @@ def group_blocks(
     whole: int,
     name: str,
     progress: Progress = SILENT,
-    schedule: Schedule | None = None,
+    pace: Pace | None = None,
 ) -> NDArray[np.int64]:
     """Group each block of more than ``whole`` records by ``run``; the others are one group each.
 
     Parameters
     ----------
     points
-        n x d, float64 or float32; a block is always handed out as float64.
+        n x d, float64 or float32; a block is always passed on as float64.
     blocks
-        A partition of the records; none has fewer than k.
+        A partition of the records into blocks of at least k.
     k
-        The smallest group allowed.
+        Minimum group size.
     run
         Groups the points of a block.
     whole
         The size up to which a block is one group.
     name
-        What to call the work.
+        The name of the step in the progress display.
     progress
-        Hears how many records are grouped.
-    schedule
-        The time there is; when it runs short, blocks that still wait are grouped more coarsely.
+        Progress callback.
+    pace
+        Makes the remaining blocks coarser when the time limit gets short; None for no limit.
 
     Returns
     -------
     labels
-        The group of each record.
+        The group number of each record.
     """
     n = len(points)
-    pace = None if schedule is None else Pace(schedule, n)
     if len(blocks) == 1 and n > whole:
         return run(np.ascontiguousarray(points, np.float64), k)
     progress.stage(name, n)
     labels = np.zeros(n, np.int64)
-    steps = np.flatnonzero(np.diff(blocks.bounds[:-1] // JOB, prepend=-1))
+    steps = np.flatnonzero(np.diff(blocks.bounds[:-1] // RECORDS_PER_JOB, prepend=-1))
     jobs = list(zip(steps.tolist(), [*steps[1:].tolist(), len(blocks)], strict=True))
 
     def grouped(inside: NDArray[np.float64]) -> NDArray[np.int64]:
         if pace is None:
             return run(inside, k)
         level, started = pace.level, now()
-        found = coarsely(inside, k, level) if level else run(inside, k)
+        found = group_coarsely(inside, k, level) if level else run(inside, k)
         pace.done(level, len(inside), now() - started)
         return found
 
-    def group(job: tuple[int, int]) -> int:
+    def group_job(job: tuple[int, int]) -> int:
         count = 0
         for number in range(*job):
             members = blocks.order[blocks.bounds[number] : blocks.bounds[number + 1]]
@@ -104,14 +112,10 @@ def group_blocks(
                 found = grouped(np.ascontiguousarray(points[members], np.float64))
                 labels[members] = count + found
                 count += int(found.max()) + 1
-        return count
-
-    def group_and_tell(job: tuple[int, int]) -> int:
-        count = group(job)
         progress.advance(int(blocks.bounds[job[1]] - blocks.bounds[job[0]]))
         return count
 
-    counts = run_in_threads(group_and_tell, jobs)
+    counts = run_in_threads(group_job, jobs)
     first = 0
     for job, count in zip(jobs, counts, strict=True):
         labels[blocks.order[blocks.bounds[job[0]] : blocks.bounds[job[1]]]] += first
@@ -119,16 +123,16 @@ def group_blocks(
     return labels
 
 
-def coarsely(points: NDArray[np.float64], k: int, level: int) -> NDArray[np.int64]:
+def group_coarsely(points: NDArray[np.float64], k: int, level: int) -> NDArray[np.int64]:
     """Group a block when time is short: in parts of an eighth or a 64th by ``mdav-plus``, or by cuts alone.
 
     Examples
     --------
-    >>> coarsely(np.array([[0.0], [9.0], [1.0], [8.0]]), 2, 3)
+    >>> group_coarsely(np.array([[0.0], [9.0], [1.0], [8.0]]), 2, 3)
     array([0, 1, 0, 1])
     """
     whole = 2 * k - 1
-    if level >= COARSEST:
+    if level >= COARSEST_LEVEL:
         return cut_into_blocks(points, whole).labels
     labels = np.empty(len(points), np.int64)
     run = leaf_method("mdav-plus")

@@ -2,100 +2,100 @@
 
 Beyond the papers, built from their parts: the cuts of Thaeter 2021, section 7.2, the start of ONA* (section 6.4) inside
 each block, and then passes of ``repair`` that refine groups on both sides of the cuts together. Cost O(n d log n) for
-blocks of fixed size, O(n) memory beside the table. Close to the loss of ONA* on the whole table at nearly linear cost.
+blocks of fixed size, O(n) memory beside the table. The loss is close to that of ONA* on the whole table, at nearly
+linear cost.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.deadline import Deadline
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import ParameterError
-from shoal.methods.partition.cut_blocks import cut_into_blocks
+from shoal.methods.contract import Outcome
+from shoal.methods.kernels.cut_blocks import cut_into_blocks
+from shoal.methods.options import Range
 from shoal.methods.partition.leaf_grouping import group_blocks, leaf_method
-from shoal.methods.partition.mona import block_size
-from shoal.methods.partition.schedule import Schedule
+from shoal.methods.partition.mona import block_diagnostics, block_size
+from shoal.methods.partition.pace import Pace
 from shoal.methods.refinement.block_refinement import repair
 from shoal.methods.registry import method
 
-BLOCK = 20_000
-SMALLEST, REPAIRED = 3_000, 10_000  # blocks of the repair
+BLOCK_RECORDS = 20_000  # of the first grouping
+SMALLEST_REPAIR_BLOCK, LARGEST_REPAIR_BLOCK = 3_000, 10_000
 
 
 @method(
     "mona-plus",
     title="Blocks grouped by mdav-star, then refined across the cuts",
-    cost="n d (log n + block^0.3 + passes)",
+    complexity="n d (log n + block^0.3 + passes)",
     guarantee="groups have k to 2k-1 records; the loss never rises after the first grouping",
     reference="builds on Thaeter 2021, sections 6.4 and 7.2",
     when="large tables: from about 20,000 to 100 million records",
     max_size=lambda k: 2 * k - 1,
     float32=True,
+    version=1,
 )
 def mona_plus(
     points: NDArray[np.float64],
     k: int,
     *,
-    block: int = BLOCK,
-    rho: float | None = None,
-    passes: int = 4,
-    rounds: int = 2,
+    block: Annotated[int, Range(1)] = BLOCK_RECORDS,
+    rho: Annotated[float, Range(0, 1)] | None = None,
+    passes: Annotated[int, Range(1)] = 4,
+    rounds: Annotated[int, Range(0)] = 2,
     leaf: str = "mdav-star",
-    seconds: float | None = None,
+    time_limit: float | None = None,
     progress: Progress = SILENT,
-    facts: dict[str, Any] | None = None,
-) -> NDArray[np.int64]:
+) -> Outcome:
     """Group records by MONA⁺.
 
     Parameters
     ----------
     points
-        n x d, standardised; float32 is read as it is, and computed with as float64.
-    k
-        The smallest group allowed.
+        Standardised coordinates of the records, n x d; float32 is read as it is, and computed with as float64.
     block
-        The largest block of the first grouping, in records; larger ones lose less and take longer.
+        The largest block of the first grouping, in records; larger blocks lose less and take longer.
     rho
-        Blocks of at most n^rho records instead, from 0 to 1.
+        Blocks of at most n^rho records instead of ``block``, from 0 to 1.
     passes
         How often the table is cut anew and refined across the old cuts, at least once.
     rounds
-        Rounds of ONA* in each pass, before the swaps; 0: only swaps.
+        Rounds of ONA* in each pass, before the swaps; 0 for swaps only.
     leaf
-        The method that groups a block at first.
-    seconds
-        How long it may take; None: as long as it takes. When the first blocks show that time will be short, the others
-        are grouped more coarsely, and the last pass may end early. Groups then depend on the speed of the machine.
-    progress
-        Hears how many records are done in each step.
-    facts
-        Receives the number of blocks and how much each pass changed.
+        The method that groups a block in the first grouping.
+    time_limit
+        Seconds that the run may take; None for no limit. When the first blocks show that time will be short, the
+        others are grouped more coarsely, and the last pass may end early. The groups then depend on the speed of the
+        machine.
 
     Returns
     -------
-    labels
-        The group of each record.
+    outcome
+        Labels; diagnostics ``blocks``, ``largest_block`` and ``changes_in_each_pass``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> mona_plus(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2)
+    >>> mona_plus(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2).labels
     array([1, 0, 1, 0, 1])
     """
-    if passes < 1:
-        raise ParameterError(f"passes={passes} is not possible; choose at least 1")
-    size = max(block_size(len(points), 0.0 if rho is None else rho, block if rho is None else None), 2 * k)
+    size = max(block if rho is None else block_size(len(points), rho), 2 * k)
     run = leaf_method(leaf)
-    schedule = None if seconds is None else Schedule(seconds)
+    deadline = Deadline(time_limit)
+    pace = Pace(deadline, len(points)) if deadline.limited else None
     blocks = cut_into_blocks(points, size, progress=progress)
-    labels = group_blocks(points, blocks, k, run, 2 * k - 1, f"grouping blocks ({leaf})", progress, schedule)
-    if facts is not None:
-        facts.update({"blocks": len(blocks), "largest block": int(np.diff(blocks.bounds).max())})
+    labels = group_blocks(points, blocks, k, run, 2 * k - 1, f"grouping blocks ({leaf})", progress, pace)
+    diagnostics = block_diagnostics(blocks)
     del blocks
-    near = min(size, REPAIRED) if size > SMALLEST else SMALLEST
-    return repair(
-        points, labels, k, passes=passes, block=near, rounds=rounds, schedule=schedule, progress=progress, facts=facts
+    repair_block = min(size, LARGEST_REPAIR_BLOCK) if size > SMALLEST_REPAIR_BLOCK else SMALLEST_REPAIR_BLOCK
+    outcome = repair(
+        points, labels, k, passes=passes, block=repair_block, rounds=rounds, deadline=deadline, progress=progress
     )
+    if pace is not None and pace.level:
+        outcome = replace(outcome, stopped="time limit")
+    return outcome.with_diagnostics(**diagnostics)

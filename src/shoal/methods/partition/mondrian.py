@@ -2,65 +2,62 @@
 
 Thaeter 2021, sections 7.1 and 7.2 (Algorithms 18 and 19); Thaeter & Reischuk 2021, Algorithms 4 and 5; LeFevre,
 DeWitt & Ramakrishnan 2006, doi:10.1109/ICDE.2006.101. Cost O(n d log n) time, O(n d² log n) with pairs, O(n) memory.
-The fastest methods there are and the coarsest; a part is a box, so they suit a release of ranges. Otherwise use
-``mona-plus``.
+These are the fastest methods and those with the largest loss; a group is a box, so they suit a release of ranges.
+Otherwise use ``mona-plus``.
 
-Where print and published figures differ, the figures are followed: cuts are by rank, so that equal values may be
-separated, and a part of exactly 2k records stays whole.
+Where the text of the papers and their figures differ, the code follows the figures: cuts are by rank, so that equal
+values may be separated, and a part of exactly 2k records is not cut.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import ParameterError
-from shoal.methods.partition.cut_blocks import Cutting, cut_into_blocks
+from shoal.methods.kernels.cut_blocks import Cutting, cut_into_blocks
+from shoal.methods.options import Range
 from shoal.methods.registry import method
 
 Whole = Literal["2k", "2k-1"]
+PAIR_SCALE = 0.5**0.5  # the sum or difference of two attributes is then along a unit vector
 
 
 @method(
     "mondrian",
     title="Halves across the attribute with the widest range",
-    cost="n d log n",
+    complexity="n d log n",
     guarantee="groups have k to 2k records",
     reference="LeFevre et al. 2006; Thaeter 2021, Alg. 18",
     when="ranges are released, or seconds count more than loss",
     max_size=lambda k: 2 * k,
     float32=True,
+    version=1,
 )
 def mondrian(
     points: NDArray[np.float64],
     k: int,
     *,
     whole: Whole = "2k",
-    first: int | None = None,
+    first: Annotated[int, Range(0)] | None = None,
     progress: Progress = SILENT,
 ) -> NDArray[np.int64]:
     """Group records by Mondrian: each cut is across the attribute with the widest range.
 
     Parameters
     ----------
-    points
-        n x d, standardised.
-    k
-        The smallest group allowed.
     whole
-        The largest part that stays whole: ``2k``, as in the published runs, or ``2k-1``, as printed, which loses less.
+        The largest part that is not cut: ``2k``, as in the published runs, or ``2k-1``, as in the text of the papers,
+        which loses less.
     first
-        The attribute of the first cut, counted from 0; None: chosen like the others.
-    progress
-        Hears how many records are grouped.
+        The attribute of the first cut, counted from 0; None to select it like the others.
 
     Returns
     -------
     labels
-        The group of each record; groups are numbered from the low to the high side of the cuts.
+        The group number of each record; groups are numbered from the low to the high side of the cuts.
 
     Examples
     --------
@@ -74,7 +71,7 @@ def mondrian(
 @method(
     "mondrian-v",
     title="Halves across the attribute with the largest variance",
-    cost="n d log n",
+    complexity="n d log n",
     guarantee="groups have k to 2k records",
     reference="Thaeter 2021, section 7.1; Thaeter & Reischuk 2021, section 4",
     when="as mondrian; about 20 % less loss",
@@ -86,29 +83,18 @@ def mondrian_v(
     k: int,
     *,
     whole: Whole = "2k",
-    first: int | None = None,
+    first: Annotated[int, Range(0)] | None = None,
     progress: Progress = SILENT,
 ) -> NDArray[np.int64]:
     """Group records by Mondrian with variances: each cut is across the attribute with the largest variance.
 
-    Standardised attributes all have variance 1, so the first cut is a tie, which goes to the first attribute; the
-    published runs on Credit Card began with the fourth (``first=3``).
+    Standardised attributes all have variance 1, so the first cut is a tie, which the first attribute wins; the
+    published runs on Credit Card began with the fourth attribute (``first=3``).
 
     Parameters
     ----------
-    points
-        n x d, standardised.
-    k
-        The smallest group allowed.
     whole, first
         As for ``mondrian``.
-    progress
-        Hears how many records are grouped.
-
-    Returns
-    -------
-    labels
-        The group of each record.
 
     Examples
     --------
@@ -122,7 +108,7 @@ def mondrian_v(
 @method(
     "mondrian-v2d",
     title="Halves across the attribute, or the sum or difference of two, with the largest variance",
-    cost="n d² log n",
+    complexity="n d² log n",
     guarantee="groups have k to 2k records",
     reference="Thaeter 2021, Alg. 19; Thaeter & Reischuk 2021, Alg. 5",
     when="as mondrian-v; less loss where attributes depend on each other",
@@ -134,30 +120,19 @@ def mondrian_v2d(
     k: int,
     *,
     whole: Whole = "2k",
-    first: int | None = None,
-    pair_scale: float = 0.5**0.5,
+    first: Annotated[int, Range(0)] | None = None,
+    pair_scale: Annotated[float, Range(above=0)] = PAIR_SCALE,
     progress: Progress = SILENT,
 ) -> NDArray[np.int64]:
     """Group records by Mondrian with slanted cuts, at 45 degrees between two attributes.
 
     Parameters
     ----------
-    points
-        n x d, standardised.
-    k
-        The smallest group allowed.
     whole, first
         As for ``mondrian``.
     pair_scale
         The factor of a sum or difference of two attributes. 1/√2, as in the text, compares unit vectors; 1, as in one
         row of the paper's Table 6, prefers pairs.
-    progress
-        Hears how many records are grouped.
-
-    Returns
-    -------
-    labels
-        The group of each record.
 
     Examples
     --------
@@ -176,8 +151,6 @@ def largest_whole(k: int, whole: Whole) -> int:
     >>> largest_whole(5, "2k")
     10
     """
-    if whole not in {"2k", "2k-1"}:
-        raise ParameterError(f'whole="{whole}" is not possible; choose 2k or 2k-1')
     return 2 * k if whole == "2k" else 2 * k - 1
 
 

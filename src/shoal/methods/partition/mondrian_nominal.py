@@ -2,7 +2,7 @@
 
 After LeFevre, DeWitt & Ramakrishnan 2006, doi:10.1109/ICDE.2006.101 (sections 2.2 and 5); the direction of a cut is
 chosen as in Mondrian with variances (Thaeter 2021, section 7.1), by the variance of the categories' indicators. Cost
-O((n + c) m log n) for m columns with c categories, O(n + c) memory. The method for large tables of categories.
+O((n + c) m log n) for m columns with c categories, O(n + c) memory. For large tables of categories.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import ParameterError
 from shoal.methods.partition.category_cuts import cut_categories
 from shoal.methods.registry import method
 
@@ -21,11 +20,10 @@ from shoal.methods.registry import method
 @method(
     "mondrian-nominal",
     title="Cuts between sets of categories, across the most varied column",
-    cost="n m log n",
+    complexity="n m log n",
     guarantee="relaxed: groups have k to 2k-1 records; strict: groups are boxes that do not overlap",
     reference="after LeFevre et al. 2006, sections 2.2 and 5",
     when="nominal columns and many records",
-    data="codes",
 )
 def mondrian_nominal(
     codes: NDArray[np.int32],
@@ -38,21 +36,10 @@ def mondrian_nominal(
 
     Parameters
     ----------
-    codes
-        n x m, the category of each record in each column, a number of at least 0.
-    k
-        The smallest group allowed.
     cuts
-        ``strict``: records are only separated by their categories, so that no two groups share a combination, and a
-        part where every cut would leave fewer than k records stays whole, however large. ``relaxed``: such a part is
-        sorted and cut near its middle, which loses less.
-    progress
-        Hears that the work begins.
-
-    Returns
-    -------
-    labels
-        The group of each record.
+        ``strict``: records are separated by their categories only, so that no two groups share a combination of
+        categories, and a part where every cut would leave fewer than k records is not cut, whatever its size.
+        ``relaxed``: such a part is sorted and cut near its middle, which loses less.
 
     Examples
     --------
@@ -60,8 +47,6 @@ def mondrian_nominal(
     >>> mondrian_nominal(np.array([[0, 1], [1, 0], [0, 1], [1, 0], [0, 0]], np.int32), 2)
     array([0, 1, 0, 1, 0])
     """
-    if cuts not in {"relaxed", "strict"}:
-        raise ParameterError(f'cuts="{cuts}" is not possible; choose relaxed or strict')
     n, m = codes.shape
     progress.stage("cutting", n)
     dense = np.empty((n, m), np.int64)

@@ -1,15 +1,15 @@
-"""The spectrum of a table: its principal components, and how much of the variance each of them holds.
+"""The spectrum of a table: its principal components and the share of the variance of each.
 
 Rebollo-Monedero, Mohamad Mezher, Casanova Colomé, Forné & Soriano 2019, sections III-C and IV-A. Cost O(n d²) for the
 covariance and O(d³) for its eigenvectors; with many attributes and few components wanted, O(n d m) by random projection
-(Halko, Martinsson & Tropp 2011, doi:10.1137/090771806, Algorithm 4.4). Sums run in a fixed order, so the components are
-the same whatever the number of threads.
+(Halko, Martinsson & Tropp 2011, doi:10.1137/090771806, Algorithm 4.4). Sums run in a fixed order, so the components do
+not depend on the number of threads.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from shoal.core.compiled import compiled
 from shoal.errors import ParameterError
 
-ROUNDING = 1e-12
-MANY = 400  # attributes from which on few components are found by random projection
-EXTRA, POWERS = 10, 6
+RELATIVE_TOLERANCE = 1e-12  # of variances
+RANDOM_PROJECTION_ATTRIBUTES = 400  # from this number on, a few components are found by random projection
+EXTRA_DIRECTIONS, POWER_ITERATIONS = 10, 6  # of the random projection
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Spectrum:
     total: float
 
     def energy_loss(self, components: int) -> float:
-        """Return ε², the share of the variance that is lost with so many components.
+        """Return ε², the share of the variance that is lost with this number of components.
 
         Examples
         --------
@@ -68,10 +68,8 @@ class Spectrum:
             if not 1 <= components <= d:
                 raise ParameterError(f"components={components} is not possible; choose 1 to {d}")
             return components
-        if not 0.0 <= energy_loss < 1.0:
-            raise ParameterError(f"energy_loss={energy_loss} is not possible; choose 0 up to, but not including, 1")
         for m in range(1, self.values.size + 1):
-            if self.energy_loss(m) <= energy_loss + ROUNDING:
+            if self.energy_loss(m) <= energy_loss + RELATIVE_TOLERANCE:
                 return m
         return self.values.size
 
@@ -79,7 +77,7 @@ class Spectrum:
     def redundant(self) -> int:
         """How many attributes are linear combinations of the others (eigenvalues that are 0 up to rounding)."""
         missing = self.vectors.shape[0] - self.values.size
-        return missing + int((self.values <= ROUNDING * max(self.total, 0.0)).sum())
+        return missing + int((self.values <= RELATIVE_TOLERANCE * max(self.total, 0.0)).sum())
 
     def report(self) -> list[dict[str, float]]:
         """Return a row per component: its share of the variance, the share kept so far, and the share lost.
@@ -103,16 +101,16 @@ def spectrum_of(points: NDArray[np.float64], components: int | None = None, *, s
     Parameters
     ----------
     points
-        n x d; centred here, never rescaled, so that distances keep their meaning.
+        n x d; centred here, not rescaled, so that distances do not change.
     components
         How many are needed, if known; with many attributes only those are computed.
     seed
-        For the random projection.
+        Seed of the random projection.
 
     Returns
     -------
     spectrum
-        All components, or as many as asked for.
+        All components, or the number of them that was asked for.
 
     Examples
     --------
@@ -121,7 +119,7 @@ def spectrum_of(points: NDArray[np.float64], components: int | None = None, *, s
     """
     d = points.shape[1]
     centre = points.mean(axis=0)
-    if components is not None and d >= MANY and 4 * (components + EXTRA) <= d:
+    if components is not None and d >= RANDOM_PROJECTION_ATTRIBUTES and 4 * (components + EXTRA_DIRECTIONS) <= d:
         values, vectors, total = _by_random_projection(points, centre, components, seed)
     else:
         covariance = scatter(points, centre) / len(points)
@@ -133,7 +131,7 @@ def spectrum_of(points: NDArray[np.float64], components: int | None = None, *, s
 
 
 def compress(points: NDArray[np.float64], spectrum: Spectrum, components: int) -> NDArray[np.float64]:
-    """Return the records in the coordinates of the first components; they keep their variances (no whitening).
+    """Return the records in the coordinates of the first components, without whitening.
 
     Examples
     --------
@@ -145,13 +143,37 @@ def compress(points: NDArray[np.float64], spectrum: Spectrum, components: int) -
     return project(points, spectrum.centre, np.ascontiguousarray(spectrum.vectors[:, :components]))
 
 
+class Projected(NamedTuple):
+    """Records in the coordinates of their principal components."""
+
+    points: NDArray[np.float64]
+    components: int
+    energy_loss: float
+    redundant: int
+
+
+def project_on_components(
+    points: NDArray[np.float64], components: int | None = None, energy_loss: float = 0.1
+) -> Projected:
+    """Return the records on a number of their components, or on as few as lose at most ``energy_loss``.
+
+    Examples
+    --------
+    >>> project_on_components(np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])).components
+    1
+    """
+    spectrum = spectrum_of(points, components)
+    kept = spectrum.choose(components, energy_loss)
+    return Projected(compress(points, spectrum, kept), kept, spectrum.energy_loss(kept), spectrum.redundant)
+
+
 def _by_random_projection(
     points: NDArray[np.float64], centre: NDArray[np.float64], components: int, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Return leading eigenvalues and eigenvectors by subspace iteration from a random start."""
     rng = np.random.default_rng(seed)
-    basis = rng.normal(size=(points.shape[1], components + EXTRA))
-    for _ in range(POWERS):
+    basis = rng.normal(size=(points.shape[1], components + EXTRA_DIRECTIONS))
+    for _ in range(POWER_ITERATIONS):
         basis, _ = np.linalg.qr(basis)
         basis = back_project(points, centre, project(points, centre, basis))
     basis, _ = np.linalg.qr(basis)

@@ -1,7 +1,8 @@
-"""Scans: how much time and loss each number of components, or of distal macrocells, would cost.
+"""Scans: the time and the loss of each number of components, or of distal macrocells.
 
 Rebollo-Monedero et al. 2019, sections V-A and V-B (Figures 11, 12, 14, 18, 19 and 21). The components are tried on a
-random part of the table. Cost: one run of the method per row.
+random sample of the table. Cost: one run of the method per row. These functions are for exploration; no method calls
+them. ``choose_components`` returns a value for the option ``components`` of ``pca-mdav``.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
 from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.partition.leaf_grouping import Leaf, leaf_method
-from shoal.methods.partition.pca_proximal import distal_records, group_both, macrocells
-from shoal.methods.partition.principal_components import compress, spectrum_of
+from shoal.methods.partition.macrocells import distal_records, group_parts, macrocells, separate
+from shoal.methods.partition.principal_components import compress, project_on_components, spectrum_of
+
+__all__ = ["ScanRow", "choose_components", "scan_components", "scan_distal"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class ScanRow:
     loss
         Information loss, a fraction.
     extra_loss
-        By how much it is above that of the method on all attributes (ΔD); can be negative.
+        The loss minus that of the method on all attributes (ΔD); can be negative.
     """
 
     value: int
@@ -56,29 +59,29 @@ def scan_components(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> list[ScanRow]:
-    """Try numbers of components on a random part of the table.
+    """Try numbers of components on a random sample of the table.
 
     Parameters
     ----------
     points
         n x d, standardised.
     k
-        The smallest group allowed.
+        Minimum group size.
     counts
-        The numbers to try; None: 1 to d.
+        The numbers to try; None for 1 to d.
     sample
-        How many records to try them on.
+        The number of records of the sample.
     grouping
         The method that groups.
     seed
-        Chooses the records.
+        Seed of the sample.
     progress
-        Hears how many runs are done.
+        Progress callback.
 
     Returns
     -------
     rows
-        One for each number.
+        One row for each number.
 
     Examples
     --------
@@ -86,12 +89,12 @@ def scan_components(
     >>> [row.value for row in scan_components(points, 3)]
     [1, 2, 3]
     """
-    part = _random_part(points, sample, seed)
-    run = leaf_method(grouping)
+    part = _random_sample(points, sample, seed)
+    run = leaf_method(grouping, "grouping")
     total = float(((part - part.mean(axis=0)) ** 2).sum())
     counts = list(range(1, part.shape[1] + 1)) if counts is None else list(counts)
     progress.stage("trying components", len(counts))
-    run(part[: 4 * k], k)  # compiles
+    run(part[: 4 * k], k)  # compiles the loops
     spectrum_of(part[: 4 * k])
     seconds, labels = _timed(run, part, k)
     plain = total_cost(part, labels) / total
@@ -119,16 +122,16 @@ def choose_components(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> int:
-    """Return the smallest number of components whose extra loss stays within a tolerance, from there on up to all.
+    """Return the smallest number of components such that it and all larger numbers keep a tolerance of the extra loss.
 
     Parameters
     ----------
     points
         n x d, standardised.
     k
-        The smallest group allowed.
+        Minimum group size.
     tolerance
-        The extra information loss that is accepted, a fraction (0.01 is one per cent of the variance).
+        The largest accepted extra information loss, a fraction (0.01 is one per cent of the variance).
     sample, grouping, seed, progress
         As for ``scan_components``.
 
@@ -144,7 +147,7 @@ def choose_components(
     2
     """
     if tolerance < 0:
-        raise ParameterError(f"tolerance={tolerance} is not possible; choose 0 or more")
+        raise ParameterError(f"tolerance={tolerance} is not possible; choose a number of at least 0")
     rows = scan_components(points, k, sample=sample, grouping=grouping, seed=seed, progress=progress)
     chosen = points.shape[1]
     for row in reversed(rows):
@@ -164,29 +167,29 @@ def scan_distal(
     grouping: str = "mdav",
     progress: Progress = SILENT,
 ) -> list[ScanRow]:
-    """Try numbers of distal macrocells; the macrocells are made once and their time is not counted.
+    """Try numbers of distal macrocells; the macrocells are made once, and the rows do not include their time.
 
     Parameters
     ----------
     points
         n x d, standardised.
     k
-        The smallest group allowed.
+        Minimum group size.
     counts
         The numbers of distal macrocells to try.
     macro
         The size of a macrocell.
     energy_loss
-        The largest share of the variance that the components of the proximal part may lose; None: no projection.
+        The largest share of the variance that the components of the proximal part may lose; None for no projection.
     grouping
         The method that groups.
     progress
-        Hears how many runs are done.
+        Progress callback.
 
     Returns
     -------
     rows
-        One for each number; ``energy_loss`` is that of the proximal part.
+        One row for each number; ``energy_loss`` is that of the proximal part.
 
     Examples
     --------
@@ -194,37 +197,33 @@ def scan_distal(
     >>> scan_distal(points, 3, counts=[3], macro=100)[0].extra_loss
     0.0
     """
-    run = leaf_method(grouping)
+    run = leaf_method(grouping, "grouping")
     total = float(((points - points.mean(axis=0)) ** 2).sum())
     cells = macrocells(points, k, macro, run)
     progress.stage("trying distal macrocells", len(counts))
-    spectrum_of(points[: 4 * k])  # compiles
+    spectrum_of(points[: 4 * k])  # compiles the loops
     seconds, labels = _timed(run, points, k)
     plain = total_cost(points, labels) / total
     rows = []
     for count in counts:
-        far = distal_records(points, cells, count)
-        lost = [0.0]
-
-        def on_components(proximal: NDArray[np.float64], k: int, lost: list[float] = lost) -> NDArray[np.int64]:
-            if energy_loss is None:
-                return run(proximal, k)
-            spectrum = spectrum_of(proximal)
-            kept = spectrum.choose(None, energy_loss)
-            lost[0] = spectrum.energy_loss(kept)
-            return run(compress(proximal, spectrum, kept), k)
-
+        distal = distal_records(points, cells, count)
+        lost = 0.0
         started = time.perf_counter()
-        labels = group_both(points, k, far, on_components, run)
+        parts = separate(distal, k)
+        proximal = np.ascontiguousarray(points[parts.proximal])
+        if energy_loss is not None and parts.proximal.size:
+            projected = project_on_components(proximal, None, energy_loss)
+            proximal, lost = projected.points, projected.energy_loss
+        labels = group_parts(parts, proximal, points[parts.distal], k, run)
         taken = time.perf_counter() - started
         loss = total_cost(points, labels) / total
-        rows.append(ScanRow(count, lost[0], taken / seconds, loss, loss - plain))
+        rows.append(ScanRow(count, lost, taken / seconds, loss, loss - plain))
         progress.advance()
     return rows
 
 
-def _random_part(points: NDArray[np.float64], sample: int, seed: int) -> NDArray[np.float64]:
-    """Return so many random records in the order of the table, standardised again so that attributes weigh the same."""
+def _random_sample(points: NDArray[np.float64], sample: int, seed: int) -> NDArray[np.float64]:
+    """Return a random sample in the order of the table, standardised again so that attributes have equal weight."""
     if sample >= len(points):
         return points
     chosen = np.sort(np.random.default_rng(seed).choice(len(points), sample, replace=False))
@@ -234,7 +233,7 @@ def _random_part(points: NDArray[np.float64], sample: int, seed: int) -> NDArray
 
 
 def _timed(run: Leaf, points: NDArray[np.float64], k: int) -> tuple[float, NDArray[np.int64]]:
-    """Return how long a run takes, and its labels."""
+    """Return the seconds of a run, and its labels."""
     started = time.perf_counter()
     labels = run(points, k)
     return time.perf_counter() - started, labels

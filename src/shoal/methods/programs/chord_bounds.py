@@ -1,10 +1,10 @@
-"""Chords of the chi-square error of a cell, for programs that know straight lines only.
+"""Chords of the chi-square error of a cell, which make a quadratic program linear.
 
-The error (v - target)² / target is convex in the entry v of a cell. Between neighbouring entries that can occur it is
-replaced by a chord; the largest of all chords is exact wherever it matters (Cost 2023 solves the square itself). Far
-from the target a chord is hardly ever needed, and thousands of them slow the solver down. So a program begins with
-those near the targets: its optimum is then a lower bound, and the optimum itself if the error of its solution is what
-the program says. If not, it is solved again with more chords.
+The error (v - target)² / target is convex in the entry v of a cell. Between neighbouring possible entries it is
+replaced by a chord; the maximum of all chords is exact at every possible entry (Cost 2023 solves the quadratic program
+itself). Chords far from the target are hardly ever active, and thousands of them slow the solver down. A program
+therefore begins with the chords near the targets: its optimum is then a lower bound, and it is the optimum itself if
+the error of its solution equals the value of the program. If not, the program is solved again with more chords.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDTHS = (0.5, 4.0, np.inf)
+"""Widths to try one after the other, in roots of the target; the last one keeps all chords."""
 
 
 def near(entries: NDArray[np.float64], target: float, width: float) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
-"""Cuts for groups of k to 2k-1 records that a fractional choice of groups violates.
+"""Cuts for groups of k to 2k-1 records that a fractional solution violates.
 
-Three kinds of rank-1 cuts (see ``cuts`` for where they come from), found by sparse products and shortest paths:
+Three kinds of rank-1 cuts (see ``rank1_cuts`` for their origin), found by sparse products and shortest paths:
 
 - of three records, at most one group holds two of them or all;
 - of 2r+1 records, groups together hold two of them at most r times: records shared by neighbours in a ring of an odd
@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-VIOLATED = 0.02
-MOST = 300  # cuts in one round
-EACH = 4  # cuts of one kind that a record is in, in one round
-PAIRS = 40_000  # of groups that overlap are looked at, those with the largest shares first
-STARTS = 1_200  # of such pairs from which a set of records grows,
-LAYERS = 4  # to less than this times k
-AROUND = 150  # groups that may matter to a set at most; more: those near its beginning only
-RINGS = 400  # groups from which a ring of overlapping groups is looked for, the dearest ones
+LEAST_VIOLATION = 0.02
+MOST_CUTS = 300  # of one round
+CUTS_PER_RECORD = 4  # of one kind in one round
+MOST_PAIRS = 40_000  # of overlapping groups that are examined, those with the largest shares first
+MOST_STARTS = 1_200  # such pairs from which a set of records grows,
+GROWTH_LIMIT = 4  # to less than this times k
+MOST_AROUND = 150  # groups that are compared with a set; if there are more, those near its first records only
+RING_STARTS = 400  # groups from which a ring of overlapping groups is searched, those with the largest shares
 
 
 class Found(NamedTuple):
@@ -62,13 +62,13 @@ def violated(n: int, k: int, columns: NDArray[np.int32], shares: NDArray[np.floa
     used = np.flatnonzero((shares > 1e-6) & (shares < 1 - 1e-6))
     if used.size == 0:
         return []
-    line, place = np.nonzero(columns[used] >= 0)
-    holds = csr_array((np.ones(line.size, np.float32), (line, columns[used][line, place])), shape=(used.size, n))
+    line, position = np.nonzero(columns[used] >= 0)
+    holds = csr_array((np.ones(line.size, np.float32), (line, columns[used][line, position])), shape=(used.size, n))
     share = shares[used]
     found = _spread(n, _triples(holds, share)) + _spread(n, _rings(holds, share))
     if k > 2:
         found += _spread(n, _crowds(k, holds, share))
-    return sorted(found, key=_worst_first)[:MOST]
+    return sorted(found, key=_worst_first)[:MOST_CUTS]
 
 
 def _worst_first(cut: Found) -> tuple[float, tuple[int, ...]]:
@@ -80,7 +80,7 @@ def _spread(n: int, found: list[Found]) -> list[Found]:
     times = np.zeros(n, np.int64)
     chosen = []
     for cut in sorted(found, key=_worst_first):
-        if (times[list(cut.records)] < EACH).all():
+        if (times[list(cut.records)] < CUTS_PER_RECORD).all():
             times[list(cut.records)] += 1
             chosen.append(cut)
     return chosen
@@ -103,7 +103,7 @@ def _triples(holds: Any, share: NDArray[np.float64]) -> list[Found]:
         all_three = inside.T @ (share[with_a][:, None] * inside)
         with_first = np.asarray((inside * share[with_a][:, None]).sum(axis=0))
         total = with_first[:, None] + with_first[None, :] + together[partners][:, partners].toarray() - 2 * all_three
-        for p, q in zip(*np.nonzero(np.triu(total > 1 + VIOLATED, 1)), strict=True):
+        for p, q in zip(*np.nonzero(np.triu(total > 1 + LEAST_VIOLATION, 1)), strict=True):
             found.append(Found((a, int(partners[p]), int(partners[q])), 2, float(total[p, q]) - 1.0))
     return found
 
@@ -113,7 +113,7 @@ def _rings(holds: Any, share: NDArray[np.float64]) -> list[Found]:
 
     Two groups that overlap are an edge of length 1 - share - share >= 0. A ring of 2r+1 groups whose edges are together
     shorter than 1 takes more than r of them. Each group is there twice, on either side, and edges lead from side to
-    side, so that the shortest path from a group to its twin is the shortest odd ring.
+    side, so that the shortest path from a group to its copy is the shortest odd ring.
     """
     from scipy.sparse import block_array, csr_array
     from scipy.sparse.csgraph import dijkstra
@@ -125,8 +125,8 @@ def _rings(holds: Any, share: NDArray[np.float64]) -> list[Found]:
     count = share.size
     edges = csr_array((lengths, (one, two)), shape=(count, count))
     graph = block_array([[None, edges], [edges.T, None]]).tocsr()
-    starts = np.argsort(-share, kind="stable")[:RINGS]
-    reach, before = dijkstra(graph, indices=starts, limit=1.0 - VIOLATED, return_predecessors=True)
+    starts = np.argsort(-share, kind="stable")[:RING_STARTS]
+    reach, before = dijkstra(graph, indices=starts, limit=1.0 - LEAST_VIOLATION, return_predecessors=True)
     found: dict[tuple[int, ...], float] = {}
     for line, start in enumerate(starts.tolist()):
         if not np.isfinite(reach[line, start + count]):
@@ -139,7 +139,7 @@ def _rings(holds: Any, share: NDArray[np.float64]) -> list[Found]:
             inside = np.zeros(holds.shape[1], np.float32)
             inside[list(records)] = 1.0
             violation = float(share @ ((holds @ inside) // 2)) - len(records) // 2
-            if violation > VIOLATED:
+            if violation > LEAST_VIOLATION:
                 found[records] = violation
     return [Found(records, 2, violation) for records, violation in found.items()]
 
@@ -173,7 +173,7 @@ def _crowds(k: int, holds: Any, share: NDArray[np.float64]) -> list[Found]:
     one, two = pairs.row, pairs.col
     fits = (one < two) & (sizes[one] + sizes[two] - pairs.data <= 2 * k - 1)
     one, two = one[fits], two[fits]
-    first = np.argsort(-(share[one] + share[two]), kind="stable")[:PAIRS]
+    first = np.argsort(-(share[one] + share[two]), kind="stable")[:MOST_PAIRS]
     if first.size == 0:
         return []
     sets = ((holds[one[first]] + holds[two[first]]) > 0).astype(np.float32).tocsr()
@@ -187,10 +187,10 @@ def _crowds(k: int, holds: Any, share: NDArray[np.float64]) -> list[Found]:
         if records in seen:
             continue
         seen.add(records)
-        if len(seen) > STARTS:
+        if len(seen) > MOST_STARTS:
             break
         near = np.flatnonzero(parts == parts[one[first[number]]])
-        if near.size > AROUND:
+        if near.size > MOST_AROUND:
             near = np.unique(overlap[overlap[[one[first[number]]]].indices].indices)
         found |= _grown(k, holds[near], share[near], records)
     return [Found(records, k, value) for records, value in found.items()]
@@ -198,15 +198,15 @@ def _crowds(k: int, holds: Any, share: NDArray[np.float64]) -> list[Found]:
 
 def _grown(k: int, near: Any, share: NDArray[np.float64], records: tuple[int, ...]) -> dict[tuple[int, ...], float]:
     """Return the violated sets met while records are added that bring the most groups to k, or nearest to it."""
-    names, place = np.unique(near.indices, return_inverse=True)
+    names, position = np.unique(near.indices, return_inverse=True)
     inside = np.zeros((near.shape[0], names.size))
-    inside[np.repeat(np.arange(near.shape[0]), np.diff(near.indptr)), place] = 1.0
+    inside[np.repeat(np.arange(near.shape[0]), np.diff(near.indptr)), position] = 1.0
     chosen = np.isin(names, records)
     held = inside[:, chosen].sum(axis=1)
     worst: dict[int, tuple[float, tuple[int, ...]]] = {}
-    for size in range(int(chosen.sum()), min(LAYERS * k, names.size + 1)):
+    for size in range(int(chosen.sum()), min(GROWTH_LIMIT * k, names.size + 1)):
         violation = float(share[held >= k].sum()) - size // k
-        if violation > max(VIOLATED, worst.get(size // k, (0.0, ()))[0] + 1e-9):
+        if violation > max(LEAST_VIOLATION, worst.get(size // k, (0.0, ()))[0] + 1e-9):
             worst[size // k] = violation, tuple(names[chosen].tolist())
         pull = share * np.where(held >= k, 0.0, np.where(held == k - 1, 1.0, 0.01 * held / k))
         gain = np.where(chosen, -1.0, pull @ inside)

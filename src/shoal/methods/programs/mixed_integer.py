@@ -1,8 +1,8 @@
-"""Mixed-integer linear programs on HiGHS: a start to begin from, a clock, and always a bound.
+"""Mixed-integer linear programs on HiGHS: a known solution to begin from, a time limit, and always a bound.
 
-min cost x, such that lower <= A x <= upper, x within its bounds, some x whole. A solution that is known goes in as the
-start, so that running out of time never means having nothing. One thread and no randomness: the same program gives the
-same answer, unless the clock stops it.
+min cost x, such that lower <= A x <= upper, x within its bounds, some x integers. A solution that is known is the start
+of the search, so that there is a solution whenever the time limit ends it. One thread and no randomness: the same
+program has the same solution, unless the time limit ends the search.
 """
 
 from __future__ import annotations
@@ -13,14 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_SETTINGS: dict[str, Any] = {
-    "output_flag": False,
-    "threads": 1,
-    "parallel": "off",
-    "random_seed": 0,
-    "mip_rel_gap": 0.0,
-    "mip_abs_gap": 1e-7,
-}
+from shoal.methods.programs.highs import load_highspy, new_highs
+
+_SETTINGS: dict[str, Any] = {"parallel": "off", "random_seed": 0, "mip_rel_gap": 0.0, "mip_abs_gap": 1e-7}
 
 
 @dataclass(frozen=True)
@@ -47,7 +42,7 @@ class Solved:
 
 @dataclass
 class Program:
-    """A program that is written down row by row.
+    """A program that is built row by row.
 
     Examples
     --------
@@ -70,7 +65,7 @@ class Program:
     def variables(
         self, count: int, *, cost: Any = 0.0, lower: Any = 0.0, upper: Any = np.inf, whole: bool = False
     ) -> int:
-        """Add variables; returns the number of the first."""
+        """Add variables; return the index of the first."""
         first = len(self._cost)
         for target, given in ((self._cost, cost), (self._lower, lower), (self._upper, upper)):
             target.extend(np.broadcast_to(np.asarray(given, np.float64), count).tolist())
@@ -90,11 +85,8 @@ class Program:
 
     def solve(self, *, start: NDArray[np.float64] | None = None, time_limit: float | None = None) -> Solved:
         """Return the best solution that is found within the time, and what is proven about it."""
-        import highspy
-
-        solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-        for name, value in _SETTINGS.items():
-            solver.setOptionValue(name, value)
+        highspy = load_highspy()
+        solver = new_highs(**_SETTINGS)
         if time_limit is not None:
             solver.setOptionValue("time_limit", max(float(time_limit), 0.01))
         solver.passModel(self._model(highspy))

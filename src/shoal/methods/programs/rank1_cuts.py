@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-_VIOLATED = 0.02
-_EACH_ELEMENT_IN = 6
+_LEAST_VIOLATION = 0.02
+_CUTS_PER_ELEMENT = 6
 
 
 def violated_cuts(
@@ -55,12 +55,12 @@ def violated_cuts(
     everything = tuple(range(demand.size))
     for divisor in sorted(set(divisors)):
         violation = float(share @ (times.sum(axis=1) // divisor)) - int(demand.sum()) // divisor
-        if violation > _VIOLATED:
+        if violation > _LEAST_VIOLATION:
             found[divisor, everything] = violation
         for start in starts.tolist():
             for first in (times[start] > 0, times[start] == times[start].max()):
                 violation, elements = _grow(times, share, demand, divisor, np.flatnonzero(first))
-                if violation > _VIOLATED:
+                if violation > _LEAST_VIOLATION:
                     found[divisor, elements] = violation
     return _spread(found, demand.size, most)
 
@@ -103,7 +103,7 @@ def _spread(
     in_sets = np.zeros(n, np.int64)
     chosen = []
     for divisor, elements in sorted(found, key=lambda cut: (-round(found[cut], 9), cut)):
-        if in_sets[list(elements)].max() < _EACH_ELEMENT_IN:
+        if in_sets[list(elements)].max() < _CUTS_PER_ELEMENT:
             in_sets[list(elements)] += 1
             chosen.append((divisor, elements))
             if len(chosen) == most:

@@ -1,64 +1,33 @@
 """The restricted master of column generation: a set-partitioning program on HiGHS that grows column by column.
 
-min sum of cost x, such that each element is covered as often as it occurs, x >= 0 (whole numbers in the end). A column
-is a group of elements with a cost; what the cost means is nobody's business here. Cost 2023, section 4.3, equations
-(4.3.1) to (4.3.3), with equal rows joined to one row with a demand. The duals are free in sign, since the rows are
-equations. HiGHS is imported when the first program is built.
+min sum of cost x, such that each element is covered as often as it occurs, x >= 0 (integers in the end). A column is a
+group of elements with a cost of any kind. Cost 2023, section 4.3, equations (4.3.1) to (4.3.3), with equal rows joined
+to one row with a demand. The dual values are free in sign, since the rows are equations. HiGHS is imported when the
+first program is built.
 """
 
 from __future__ import annotations
 
 from threading import Thread
-from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-
-class Clock:
-    """How much time is left; None: for ever.
-
-    Examples
-    --------
-    >>> Clock(None).expired(), Clock(0.0).expired()
-    (False, True)
-    """
-
-    def __init__(self, seconds: float | None) -> None:
-        self.start = monotonic()
-        self.seconds = np.inf if seconds is None else float(seconds)
-
-    def elapsed(self) -> float:
-        """Return the seconds since the start."""
-        return monotonic() - self.start
-
-    def left(self) -> float:
-        """Return the seconds that are left, at least 0."""
-        return max(0.0, self.seconds - self.elapsed())
-
-    def part(self, share: float) -> Clock:
-        """Return a clock that runs out after a share of the time that is left."""
-        return Clock(share * self.left())
-
-    def stop(self) -> None:
-        """Let the time be over."""
-        self.seconds = 0.0
-
-    def expired(self) -> bool:
-        """Return whether no time is left."""
-        return self.left() <= 0
+from shoal.core.deadline import Deadline
+from shoal.methods.programs.highs import load_highspy, new_highs
 
 
 class Cuts(NamedTuple):
     """Rank-1 cuts: a set of elements with demand D lets the columns hold at most floor(D / divisor) times ``divisor``.
 
-    In pricing, a column costs ``prices`` more for each ``divisor`` elements of the set that it holds.
+    ``dual_values`` are not negative: the reduced cost of a column is higher by the dual value of a cut for each
+    ``divisor`` elements of its set that the column holds.
     """
 
     members: NDArray[np.bool_]
     divisors: NDArray[np.int64]
-    prices: NDArray[np.float64]
+    dual_values: NDArray[np.float64]
 
 
 def no_cuts(n: int) -> Cuts:
@@ -67,22 +36,22 @@ def no_cuts(n: int) -> Cuts:
 
 
 class Duals(NamedTuple):
-    """What the elements and the cuts are worth."""
+    """A dual solution: the dual values of the elements, and the cuts with theirs."""
 
     elements: NDArray[np.float64]
     cuts: Cuts
 
-    def worth(self, demand: NDArray[np.int64]) -> float:
-        """Return the value of the dual solution: a lower bound if no column is cheaper than its elements are worth."""
+    def value(self, demand: NDArray[np.int64]) -> float:
+        """Return the value of the dual solution: a lower bound if no column has a negative reduced cost."""
         allowed = (self.cuts.members @ demand) // np.maximum(self.cuts.divisors, 1)
-        return float(self.elements @ demand - self.cuts.prices @ allowed)
+        return float(self.elements @ demand - self.cuts.dual_values @ allowed)
 
     def reduced_costs(self, columns: NDArray[np.int32], costs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the cost of each column minus what its elements are worth, plus what cuts add."""
+        """Return the cost of each column minus the dual values of its elements, plus those of the cuts it meets."""
         reduced = costs - np.append(self.elements, 0.0)[columns].sum(axis=1)
-        paid = np.flatnonzero(self.cuts.prices > 0.0)
-        for inside, divisor, price in zip(*(part[paid] for part in self.cuts), strict=True):
-            reduced += price * (np.append(inside, False)[columns].sum(axis=1) // divisor)
+        active = np.flatnonzero(self.cuts.dual_values > 0.0)
+        for inside, divisor, dual_value in zip(*(part[active] for part in self.cuts), strict=True):
+            reduced += dual_value * (np.append(inside, False)[columns].sum(axis=1) // divisor)
         return reduced
 
 
@@ -114,7 +83,7 @@ class Master:
     >>> master.add(np.array([[0, 2, -1], [1, 2, -1], [0, 1, 2], [2, 2, -1]], np.int32), np.array([1.0, 1.0, 3.0, 5.0]))
     4
     >>> value, duals = master.solve()
-    >>> round(value, 6), round(duals.worth(master.demand), 6)
+    >>> round(value, 6), round(duals.value(master.demand), 6)
     (2.0, 2.0)
     """
 
@@ -166,7 +135,7 @@ class Master:
         self.cuts = Cuts(
             np.vstack([self.cuts.members, members]),
             np.concatenate([self.cuts.divisors, divisors]),
-            np.concatenate([self.cuts.prices, np.zeros(len(divisors))]),
+            np.concatenate([self.cuts.dual_values, np.zeros(len(divisors))]),
         )
 
     @property
@@ -180,14 +149,14 @@ class Master:
         """The costs of all columns."""
         return np.concatenate(self._costs)
 
-    def solve(self, clock: Clock | None = None) -> tuple[float, Duals]:
-        """Solve the linear program; return its value and its duals.
+    def solve(self, deadline: Deadline | None = None) -> tuple[float, Duals]:
+        """Solve the linear program; return its value and its dual solution.
 
-        Raises TimeoutError when the clock runs out, or when HiGHS gives up even if it begins anew: numbers of very
-        different sizes can do that to it.
+        Raises TimeoutError when the deadline expires, or when HiGHS fails even if it begins anew, which can happen with
+        numbers of very different sizes.
         """
-        if clock is not None and np.isfinite(clock.seconds):
-            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(clock.left(), 0.01))
+        if deadline is not None and deadline.limited:
+            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(deadline.left(), 0.01))
         self._highs.run()
         if self._highs.getModelStatus().name not in {"kOptimal", "kTimeLimit"}:
             self._highs.clearSolver()
@@ -199,7 +168,7 @@ class Master:
             raise TimeoutError(status)
         duals = np.array(self._highs.getSolution().row_dual)
         n = self.demand.size
-        cuts = self.cuts._replace(prices=np.maximum(-duals[n:], 0.0))
+        cuts = self.cuts._replace(dual_values=np.maximum(-duals[n:], 0.0))
         return float(self._highs.getInfo().objective_function_value), Duals(duals[:n], cuts)
 
     def shares(self) -> NDArray[np.float64]:
@@ -216,7 +185,7 @@ def solve_integer(
     time_limit: float = np.inf,
     nodes: int | None = None,
 ) -> Chosen:
-    """Solve a set-partitioning program over given columns in whole numbers.
+    """Solve a set-partitioning program over given columns in integers.
 
     Parameters
     ----------
@@ -239,8 +208,7 @@ def solve_integer(
     >>> solve_integer(np.array([1, 1, 1, 1]), columns, np.array([1.0, 1.0, 3.0, 0.0, 0.0])).columns.tolist()
     [0, 1]
     """
-    import highspy
-
+    highspy = load_highspy()
     count = len(costs)
     starts, elements, times = sparse(columns, demand.size, no_cuts(demand.size))
     program = highspy.HighsLp()
@@ -273,21 +241,12 @@ def solve_integer(
 
 
 def quiet_highs() -> Any:
-    """Return a HiGHS that says nothing, goes to the end, and uses one thread, so that its answers repeat."""
-    import highspy
-
-    highs = highspy.Highs()  # type: ignore[no-untyped-call]
-    options: dict[str, Any] = {
-        "output_flag": False, "threads": 1, "parallel": "off", "random_seed": 0, "mip_rel_gap": 0.0,
-        "mip_abs_gap": 1e-6,
-    }  # fmt: skip
-    for name, value in options.items():
-        highs.setOptionValue(name, value)
-    return highs
+    """Return a HiGHS that solves integer programs to the end, on one thread, so that its solutions repeat."""
+    return new_highs(parallel="off", random_seed=0, mip_rel_gap=0.0, mip_abs_gap=1e-6)
 
 
 def run_interruptibly(highs: Any) -> bool:
-    """Run HiGHS so that the keyboard can stop it with its best solution kept; returns whether it did."""
+    """Run HiGHS so that the keyboard can stop it with its best solution kept; return whether it did."""
     highs.HandleUserInterrupt = True
     worker = Thread(target=highs.run, daemon=True)
     worker.start()
@@ -304,9 +263,9 @@ def run_interruptibly(highs: Any) -> bool:
 def sparse(
     columns: NDArray[np.int32], n: int, cuts: Cuts
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Return the columns as HiGHS wants them: where each starts, the rows it enters, and how often."""
-    line, place = np.nonzero(columns >= 0)
-    keys, times = np.unique(line * (n + len(cuts.divisors)) + columns[line, place], return_counts=True)
+    """Return the columns in the format of HiGHS: where each starts, the rows it enters, and how often."""
+    line, position = np.nonzero(columns >= 0)
+    keys, times = np.unique(line * (n + len(cuts.divisors)) + columns[line, position], return_counts=True)
     for number, (inside, divisor) in enumerate(zip(cuts.members, cuts.divisors.tolist(), strict=True)):
         entries = np.append(inside, False)[columns].sum(axis=1) // divisor
         used = np.flatnonzero(entries)

@@ -1,16 +1,16 @@
-"""Column generation for set partitioning, with a proven gap: whatever a column costs.
+"""Column generation for set partitioning with any costs of columns, and a proven bound.
 
-A *pricer* knows the costs: it finds columns that are cheaper than their elements are worth. The steps (Cost 2023,
-sections 4.3 and 4.4, then beyond):
+A *pricer* defines the costs: it finds columns of negative reduced cost. The steps (Cost 2023, sections 4.3 and 4.4,
+then beyond):
 
-1. ``generate``: the linear master, with smoothed duals (Wentges 1997) and a valid Lagrangian bound from each exact
-   pricing;
-2. ``improve``: the integer program over the columns that lie closest to the duals;
+1. ``generate``: the linear master, with smoothed dual values (Wentges 1997) and a valid Lagrangian bound from each
+   exact pricing;
+2. ``improve``: the integer program over the columns of the smallest reduced costs;
 3. ``cut``: subset-row cuts raise the bound, priced exactly;
 4. ``close``: every column that a better solution could use has a reduced cost below the gap (Baldacci, Christofides and
    Mingozzi 2008); all of them are listed and one integer program over them ends the search.
 
-Each step stops when the clock does, and the best solution and bound so far always stand.
+Each step stops when the deadline expires; the best solution and the best bound so far are valid at any time.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.deadline import Deadline
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.programs.rank1_cuts import violated_cuts
-from shoal.methods.programs.restricted_master import Clock, Duals, Master, solve_integer, widened
+from shoal.methods.programs.restricted_master import Duals, Master, solve_integer, widened
 
 _TOLERANCE = 1e-6
 _SMOOTHING = 0.5
 _SHARE_TO_GENERATE = 0.6
-_ROOM_TO_IMPROVE = 3_000
-_ROOM_TO_CLOSE = 100_000
+_COLUMNS_TO_IMPROVE = 3_000
+_COLUMNS_TO_CLOSE = 100_000
 _CUT_ROUNDS = 30
 
 
@@ -43,16 +44,16 @@ class Priced(NamedTuple):
 
 
 class Pricer(Protocol):
-    """Who knows what columns cost; ``k`` is the fewest elements of a column."""
+    """Defines the costs of columns; ``k`` is the smallest number of elements of a column."""
 
     demand: NDArray[np.int64]
     k: int
 
-    def price(self, duals: Duals, clock: Clock) -> Priced:
+    def price(self, duals: Duals, deadline: Deadline, /) -> Priced:
         """Return columns with negative reduced cost; none if there are none."""
 
-    def below(self, duals: Duals, threshold: float, room: int, clock: Clock) -> Priced:
-        """Return all columns with a reduced cost below the threshold; not proven if there are more than ``room``."""
+    def below(self, duals: Duals, threshold: float, most: int, deadline: Deadline, /) -> Priced:
+        """Return all columns with a reduced cost below the threshold; not proven if there are more than ``most``."""
 
 
 class Partitioning:
@@ -61,23 +62,23 @@ class Partitioning:
     Parameters
     ----------
     pricer
-        Who knows what columns cost.
+        Defines the costs of columns.
     columns, costs
         A solution to begin with.
     step
         All costs of solutions are multiples of it; 0 if unknown.
     lower
         A lower bound that is known already.
-    clock
-        Ends the work.
+    deadline
+        When to stop.
     stop_at_best
         Whether to stop as soon as the best solution is proven to be optimal, even if the linear master is not solved.
     nodes
         The most nodes of each integer program.
     progress
-        Hears about each step.
+        Progress callback.
     watch
-        Is shown the master each time the linear program over its columns is solved.
+        Is called with the master each time the linear program over its columns is solved.
     """
 
     def __init__(
@@ -88,13 +89,14 @@ class Partitioning:
         *,
         step: float = 0.0,
         lower: float = 0.0,
-        clock: Clock | None = None,
+        deadline: Deadline | None = None,
         stop_at_best: bool = True,
         nodes: int | None = None,
         progress: Progress = SILENT,
         watch: Callable[[Master], None] | None = None,
     ) -> None:
-        self.pricer, self.step, self.clock, self.progress = pricer, step, clock or Clock(None), progress
+        self.pricer, self.step, self.progress = pricer, step, progress
+        self.deadline = deadline or Deadline(None)
         self.stop_at_best, self.nodes, self.watch = stop_at_best, nodes, watch
         self.master = Master(pricer.demand)
         self.master.add(columns, costs)
@@ -124,7 +126,7 @@ class Partitioning:
     @property
     def done(self) -> bool:
         """Whether there is nothing left to do, or no time."""
-        return (self.solved and self.stop_at_best) or self.clock.expired()
+        return (self.solved and self.stop_at_best) or self.deadline.expired()
 
     def offer(self, columns: NDArray[np.int32], costs: NDArray[np.float64]) -> bool:
         """Take a solution if it is better than the best; its columns join the master anyway."""
@@ -137,9 +139,9 @@ class Partitioning:
     def solve(self, rebuild: Callable[[NDArray[np.float64]], Priced] | None = None) -> None:
         """Do all steps while there is time.
 
-        ``rebuild`` may construct a solution from the duals of the elements, once the linear master is solved.
+        ``rebuild`` may construct a solution from the dual values of the elements, once the linear master is solved.
         """
-        self.generate(self.clock.part(_SHARE_TO_GENERATE))
+        self.generate(self.deadline.part(_SHARE_TO_GENERATE))
         if rebuild is not None and self.duals is not None and not self.done:
             built = rebuild(self.duals.elements)
             self.offer(built.columns, built.costs)
@@ -148,15 +150,15 @@ class Partitioning:
             if not self.done and (self.converged or step == self.improve):
                 step()
 
-    def generate(self, clock: Clock | None = None) -> None:
-        """Solve the linear master by column generation, until the optimum or the end of the clock."""
-        clock = clock or self.clock
+    def generate(self, deadline: Deadline | None = None) -> None:
+        """Solve the linear master by column generation, until the optimum or the deadline."""
+        deadline = deadline or self.deadline
         self.converged = False
         self.exhausted = False
-        while not self.converged and not self.exhausted and not self.done and not clock.expired():
+        while not self.converged and not self.exhausted and not self.done and not deadline.expired():
             self.iterations += 1
             try:
-                value, self.duals = self.master.solve(clock)
+                value, self.duals = self.master.solve(deadline)
             except TimeoutError:
                 return
             if not len(self.master.cuts.divisors):
@@ -166,14 +168,14 @@ class Partitioning:
             if value <= self.lower + _TOLERANCE and self._anchor is not None:
                 self.converged = True
             else:
-                self.converged = self._price(self.duals, clock)
+                self.converged = self._price(self.duals, deadline)
             self._note("generate")
 
-    def _price(self, duals: Duals, clock: Clock) -> bool:
-        """Add columns that improve the master; returns whether it is proven that there are none."""
+    def _price(self, duals: Duals, deadline: Deadline) -> bool:
+        """Add columns that improve the master; return whether it is proven that there are none."""
         proven = False
         for trial in [duals] if self._anchor is None else [self._smoothed(duals), duals]:
-            priced = self.pricer.price(trial, clock)
+            priced = self.pricer.price(trial, deadline)
             self._raise_bound(trial, priced)
             useful = duals.reduced_costs(priced.columns, priced.costs) < -1e-7
             if self.master.add(priced.columns[useful], priced.costs[useful]):
@@ -183,13 +185,14 @@ class Partitioning:
         return proven
 
     def _smoothed(self, duals: Duals) -> Duals:
-        """Return duals between those of the best bound and those of the master."""
+        """Return dual values between those of the best bound and those of the master."""
         assert self._anchor is not None
         old = self._anchor
-        prices = np.concatenate([old.cuts.prices, np.zeros(len(duals.cuts.prices) - len(old.cuts.prices))])
+        new = len(duals.cuts.dual_values) - len(old.cuts.dual_values)
+        of_cuts = np.concatenate([old.cuts.dual_values, np.zeros(new)])
         return Duals(
             _SMOOTHING * old.elements + (1 - _SMOOTHING) * duals.elements,
-            duals.cuts._replace(prices=_SMOOTHING * prices + (1 - _SMOOTHING) * duals.cuts.prices),
+            duals.cuts._replace(dual_values=_SMOOTHING * of_cuts + (1 - _SMOOTHING) * duals.cuts.dual_values),
         )
 
     def _raise_bound(self, duals: Duals, priced: Priced) -> None:
@@ -197,23 +200,23 @@ class Partitioning:
         if not priced.proven:
             return
         most = int(self.pricer.demand.sum()) // self.pricer.k
-        bound = duals.worth(self.pricer.demand) + most * min(0.0, priced.least)
+        bound = duals.value(self.pricer.demand) + most * min(0.0, priced.least)
         if bound > self.lower or self._anchor is None:
             self._anchor = duals
             self.lower = max(self.lower, bound)
 
-    def improve(self, room: int = _ROOM_TO_IMPROVE) -> None:
-        """Solve the integer program over the columns closest to the duals, for at most a quarter of the time left."""
+    def improve(self, most: int = _COLUMNS_TO_IMPROVE) -> None:
+        """Solve the integer program over the columns of least reduced cost, in at most a quarter of the time left."""
         duals = self._anchor or self.duals
         if duals is None:
             return
         threshold = self._threshold(duals)
         for _ in range(12):
-            near = self.pricer.below(duals, threshold, room, self.clock)
-            if near.proven or self.clock.expired():
+            near = self.pricer.below(duals, threshold, most, self.deadline)
+            if near.proven or self.deadline.expired():
                 break
             threshold /= 1.5
-        self._note("improve", self._integer(near, self.clock.left() / 4, more=not near.proven))
+        self._note("improve", self._integer(near, self.deadline.left() / 4, more=not near.proven))
 
     def cut(self) -> None:
         """Add violated cuts and generate columns again, while that raises the bound."""
@@ -232,25 +235,25 @@ class Partitioning:
             if self.done or not self.converged or idle == 3:
                 break
 
-    def close(self, room: int = _ROOM_TO_CLOSE) -> None:
+    def close(self, most: int = _COLUMNS_TO_CLOSE) -> None:
         """List every column that a better solution can use, and solve the integer program over them."""
         assert self._anchor is not None
-        every = self.pricer.below(self._anchor, self._threshold(self._anchor), room, self.clock)
+        every = self.pricer.below(self._anchor, self._threshold(self._anchor), most, self.deadline)
         if not every.proven:
-            self.improve(room // 10)
+            self.improve(most // 10)
             return
-        self._note("close", self._integer(every, self.clock.left(), everything=True))
+        self._note("close", self._integer(every, self.deadline.left(), everything=True))
 
     def _threshold(self, duals: Duals) -> float:
         """Return the reduced cost that no column of a better solution reaches."""
-        worth = min(self.lower, duals.worth(self.pricer.demand))
-        return self.upper - worth - self.step + _TOLERANCE
+        value = min(self.lower, duals.value(self.pricer.demand))
+        return self.upper - value - self.step + _TOLERANCE
 
-    def _integer(self, priced: Priced, seconds: float, *, everything: bool = False, more: bool = False) -> int:
-        """Solve the integer program over columns and the best solution; returns how many columns there were.
+    def _integer(self, priced: Priced, time_limit: float, *, everything: bool = False, more: bool = False) -> int:
+        """Solve the integer program over columns and the best solution; return how many columns there were.
 
         Where they are ``everything`` that a better solution can use, the bound is one of the whole problem. The other
-        columns of the master only slow it down, unless some of the nearest are missing (``more``).
+        columns of the master only slow it down, unless some of least reduced cost are missing (``more``).
         """
         parts = [(self.best, self.best_costs), (priced.columns, priced.costs)]
         if more:
@@ -261,9 +264,9 @@ class Partitioning:
         small = (columns >= 0).sum(axis=1) < 2 * self.pricer.k
         small[: len(self.best)] = True
         columns, costs = columns[small], costs[small]
-        columns, first, place = np.unique(columns, axis=0, return_index=True, return_inverse=True)
-        costs, start = costs[first], place.reshape(-1)[: len(self.best)]
-        chosen = solve_integer(self.pricer.demand, columns, costs, start=start, time_limit=seconds, nodes=self.nodes)
+        columns, first, position = np.unique(columns, axis=0, return_index=True, return_inverse=True)
+        costs, start = costs[first], position.reshape(-1)[: len(self.best)]
+        chosen = solve_integer(self.pricer.demand, columns, costs, start=start, time_limit=time_limit, nodes=self.nodes)
         if chosen.columns is not None:
             self.offer(columns[chosen.columns], costs[chosen.columns])
         if everything:
@@ -273,14 +276,14 @@ class Partitioning:
         return len(costs)
 
     def _note(self, step: str, columns: int | None = None) -> None:
-        """Write a line into the log."""
+        """Add an entry to the log."""
         self.log.append(
             {
                 "step": step,
-                "seconds": round(self.clock.elapsed(), 3),
+                "seconds": round(self.deadline.elapsed(), 3),
                 "columns": len(self.master) if columns is None else columns,
                 "cuts": len(self.master.cuts.divisors),
-                "linear": None if self.duals is None else round(self.duals.worth(self.pricer.demand), 6),
+                "linear": None if self.duals is None else round(self.duals.value(self.pricer.demand), 6),
                 "bound": round(self.bound, 6),
                 "best": round(self.upper, 6),
             }

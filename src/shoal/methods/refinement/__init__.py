@@ -1,1 +1,1 @@
-"""Steps that improve or repair a given grouping."""
+"""Steps that improve or repair a given grouping: ``f(points, labels, k, *, ...) -> Outcome``."""

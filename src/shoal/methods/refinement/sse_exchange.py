@@ -1,25 +1,108 @@
-"""Swaps: two neighbouring groups exchange a record each, or one passes a record on, wherever that lowers the loss.
+"""Exchanges: two neighbouring groups exchange a record each, or one record is reassigned, where that lowers the loss.
 
-Not in the papers. A search that only passes records on is stuck where all groups around have k records; an exchange
-leaves sizes as they are. With δ = s - r, exchanging r of A (centroid a, size m) for s of B (centroid b, size l)
-lowers the squared error by 2 (a - b)·δ + |δ|² (1/m + 1/l), which follows from the sums alone. Only the nearest groups
-are looked at: O(g t k² d) for g groups with t neighbours.
+Not in the papers. A search that only reassigns single records is stuck where all neighbouring groups have k records; an
+exchange leaves sizes as they are. With δ = s - r, exchanging r of A (centroid a, size m) for s of B (centroid b, size
+l) lowers the squared error by 2 (a - b)·δ + |δ|² (1/m + 1/l), which follows from the sums alone. Only the nearest
+groups are considered: O(g t k² d) for g groups with t neighbours.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoal.core.compiled import compiled
-from shoal.core.inner import inner
-from shoal.methods.kernels.centroids import distance
+from shoal.core.compiled import compiled, inner
+from shoal.methods.contract import Outcome
+from shoal.methods.kernels.centroids import gain_tolerance, squared_distance
+from shoal.methods.options import Range
+from shoal.methods.refinement.step_options import check_step_options
+
+
+def exchange_records(
+    points: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    k: int,
+    *,
+    neighbours: Annotated[int, Range(1)] = 5,
+    rounds: Annotated[int, Range(0)] = 5,
+) -> Outcome:
+    """Exchange records between neighbouring groups while the loss falls.
+
+    Parameters
+    ----------
+    points
+        Standardised coordinates of the records, n x d.
+    labels
+        The group number of each record: 0, 1, ... without gaps; groups have k to 2k-1 records.
+    k
+        Minimum group size.
+    neighbours
+        Number of nearest groups that a group may exchange records with.
+    rounds
+        Maximum number of visits of all groups.
+
+    Returns
+    -------
+    outcome
+        Labels of groups of k to 2k-1 records. Diagnostics: ``exchanges``.
+
+    Examples
+    --------
+    >>> outcome = exchange_records(np.array([[0.0], [9.0], [1.0], [8.0]]), np.array([0, 0, 1, 1]), 2)
+    >>> outcome.labels, outcome.diagnostics["exchanges"]
+    (array([1, 0, 1, 0]), 1)
+    """
+    check_step_options(exchange_records, neighbours=neighbours, rounds=rounds)
+    labels = labels.copy()
+    sizes = np.bincount(labels)
+    if sizes.size < 2:
+        return Outcome(labels, diagnostics={"exchanges": 0})
+    order = np.argsort(labels, kind="stable")
+    width = max(2 * k, int(sizes.max()))
+    members, sizes, centroids = members_in_rows(points, order, labels[order], sizes, sizes.size, width)
+    near = nearest_groups(centroids, min(neighbours, sizes.size - 1))
+    to_visit = np.ones(sizes.size, np.int8)
+    least = gain_tolerance(points)
+    made = int(exchange_all(points, labels, members, sizes, near, centroids, to_visit, k, least, rounds))
+    return Outcome(labels, diagnostics={"exchanges": made})
+
+
+def members_in_rows(
+    points: NDArray[np.float64],
+    order: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    rows: int,
+    width: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the members of each group in one row, the sizes and the centroids; rows beyond the groups are empty.
+
+    ``order`` has the records group after group, ``labels`` their groups, in the same order.
+    """
+    starts = np.cumsum(sizes) - sizes
+    members = np.zeros((rows, width), np.int64)
+    members[labels, np.arange(labels.size) - starts[labels]] = order
+    centroids = np.zeros((rows, points.shape[1]))
+    centroids[: sizes.size] = np.add.reduceat(points[order], starts, axis=0) / sizes[:, None]
+    return members, np.concatenate([sizes, np.zeros(rows - sizes.size, np.int64)]), centroids
+
+
+def nearest_groups(centroids: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Return the nearest other groups of each group, the nearest first."""
+    from scipy.spatial import KDTree
+
+    tree = KDTree(centroids, 64, compact_nodes=False, balanced_tree=False)
+    found = np.asarray(tree.query(centroids, count + 1)[1], np.int64)
+    own = found == np.arange(len(found))[:, None]
+    own[:, -1] |= ~own.any(axis=1)  # among many equal centroids the search may not return the group itself
+    return np.ascontiguousarray(found[~own].reshape(len(found), count))
 
 
 @inner
-def centre(points: Any, members: Any, sizes: Any, centroids: Any, g: int) -> None:
-    """Compute the centroid of a group from its members, so that nothing drifts."""
+def update_centroid(points: Any, members: Any, sizes: Any, centroids: Any, g: int) -> None:
+    """Compute the centroid of a group from its members, so that rounding errors do not accumulate."""
     for j in range(centroids.shape[1]):
         total = 0.0
         for i in range(sizes[g]):
@@ -29,9 +112,9 @@ def centre(points: Any, members: Any, sizes: Any, centroids: Any, g: int) -> Non
 
 @inner
 def _best_exchange(points: Any, members: Any, sizes: Any, centroids: Any, a: int, b: int, k: int, least: float) -> Any:
-    """Return the places of the records of two groups whose exchange gains most.
+    """Return the positions of the records of two groups whose exchange lowers the loss most.
 
-    A place of -1 means that only the other record moves, two of them that nothing pays.
+    A position of -1 means that only the other record moves, two of them that no exchange lowers the loss.
     """
     d = points.shape[1]
     m = sizes[a]
@@ -55,10 +138,10 @@ def _best_exchange(points: Any, members: Any, sizes: Any, centroids: Any, a: int
     radius = 0.0
     for y in range(l):
         row = points[members[b, y]]
-        near = distance(row, centroids[b])
+        near = squared_distance(row, centroids[b])
         radius = max(radius, near)
         if l > k and m < 2 * k - 1:
-            gain = l / (l - 1.0) * near - m / (m + 1.0) * distance(row, centroids[a])
+            gain = l / (l - 1.0) * near - m / (m + 1.0) * squared_distance(row, centroids[a])
             if gain > best:
                 best = gain
                 get = y
@@ -68,9 +151,9 @@ def _best_exchange(points: Any, members: Any, sizes: Any, centroids: Any, a: int
         own = 0.0
         for j in range(d):
             own += across[j] * (row[j] - centroids[b, j])
-        far = distance(row, centroids[b])
+        far = squared_distance(row, centroids[b])
         if m > k and l < 2 * k - 1:
-            gain = m / (m - 1.0) * distance(row, centroids[a]) - l / (l + 1.0) * far
+            gain = m / (m - 1.0) * squared_distance(row, centroids[a]) - l / (l + 1.0) * far
             if gain > best:
                 best = gain
                 give = x
@@ -81,7 +164,7 @@ def _best_exchange(points: Any, members: Any, sizes: Any, centroids: Any, a: int
         for y in range(l):
             gain = 2.0 * (along[y] - own)
             if gain + weight * reach * reach > best:
-                gain += weight * distance(row, points[members[b, y]])
+                gain += weight * squared_distance(row, points[members[b, y]])
                 if gain > best:
                     best = gain
                     give = x
@@ -91,7 +174,7 @@ def _best_exchange(points: Any, members: Any, sizes: Any, centroids: Any, a: int
 
 @inner
 def _exchange(labels: Any, members: Any, sizes: Any, a: int, b: int, give: int, get: int) -> None:
-    """Exchange the records at these places of two groups; where one place is -1, the other record is passed on."""
+    """Exchange the records at these positions of two groups; if one position is -1, reassign the other record only."""
     if get < 0:
         a, b, give, get = b, a, get, give
     s = members[b, get]
@@ -109,23 +192,23 @@ def _exchange(labels: Any, members: Any, sizes: Any, a: int, b: int, give: int, 
 
 
 @compiled
-def swap_all(
-    points: Any, labels: Any, members: Any, sizes: Any, neighbours: Any, centroids: Any, restless: Any, k: int,
+def exchange_all(
+    points: Any, labels: Any, members: Any, sizes: Any, neighbours: Any, centroids: Any, to_visit: Any, k: int,
     least: float, rounds: int,
 ) -> int:  # fmt: skip
     """Exchange records between each group and its nearest groups while that gains more than ``least``.
 
-    ``neighbours`` has the nearest groups of each group, ``restless`` a 1 for every group that is to be visited; a group
-    without records is passed over. Changes ``labels``, ``members``, ``sizes`` and ``centroids``; returns how many
+    ``neighbours`` has the nearest groups of each group, ``to_visit`` a 1 for every group that is to be visited; a group
+    without records is skipped. Changes ``labels``, ``members``, ``sizes`` and ``centroids``; returns how many
     exchanges were made.
     """
     done = 0
     for _ in range(rounds):
         before = done
         for a in range(sizes.size):
-            if restless[a] == 0 or sizes[a] == 0:
+            if to_visit[a] == 0 or sizes[a] == 0:
                 continue
-            restless[a] = 0
+            to_visit[a] = 0
             for i in range(neighbours.shape[1]):
                 b = neighbours[a, i]
                 limit = 0 if b == a or sizes[b] == 0 else 2 * k
@@ -135,10 +218,10 @@ def swap_all(
                     if give < 0 and get < 0:
                         break
                     _exchange(labels, members, sizes, a, b, give, get)
-                    centre(points, members, sizes, centroids, a)
-                    centre(points, members, sizes, centroids, b)
-                    restless[a] = 1
-                    restless[b] = 1
+                    update_centroid(points, members, sizes, centroids, a)
+                    update_centroid(points, members, sizes, centroids, b)
+                    to_visit[a] = 1
+                    to_visit[b] = 1
                     done += 1
         if done == before:
             break

@@ -1,9 +1,9 @@
-"""A search is written once and compiled for one cost at a time.
+"""Binding: a search is written once and compiled separately for each cost.
 
-The searches of this folder call ``cross``, ``fill`` or ``cost`` as if these were functions of their own file. ``bind``
-makes a copy of such a search in which the names stand for the kernels of one cost, so that the compiler sees a direct
-call and can merge it into the loop. The copy has a name of its own (``simple[sse]``), under which its machine code is
-kept on disk; only the pairs that are really used are ever compiled.
+The searches of this directory call ``cross``, ``fill`` or ``cost`` as if these were functions of their own file.
+``bind`` returns a copy of such a search in which the names refer to the kernels of one cost, so that the compiler sees
+a direct call and can inline it. The copy has its own name (``simple[sse]``), under which its machine code is stored on
+disk; only the pairs of search and cost that are used are compiled.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ def bind(kernel: Kernel, variant: str, **names: Kernel | int) -> Kernel:
     Parameters
     ----------
     kernel
-        The search, written against names that its file only declares.
+        The search, which calls placeholders that its file declares.
     variant
-        Tells the copies apart, in the cache and in error texts.
+        The suffix of the name of the copy, in the cache and in error texts.
     names
-        The kernels, or constants, to put in the places of these names.
+        The kernels, or constants, that replace the placeholders.
 
     Examples
     --------

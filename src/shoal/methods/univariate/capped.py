@@ -1,9 +1,9 @@
-"""Running a search for groups of at most 2k-1 values: in pieces, and from both ends at once.
+"""Running a search for groups of at most 2k-1 values: in pieces, and from both ends in parallel.
 
 A long column is searched by two threads: one from the smallest value up, one from the largest down, each to a little
-beyond the middle. Groups have at most 2k-1 values, so the best clustering cuts somewhere in any stretch of 2k-1
-places; where the two totals meet at their lowest sum is such a place. The halves depend on n alone, so the labels do
-not depend on the number of processors.
+beyond the middle. Groups have at most 2k-1 values, so the optimal clustering has a cut in any 2k-1 consecutive
+positions; the position with the smallest sum of the two totals is such a cut. The halves depend on n alone, so the
+labels do not depend on the number of processors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from shoal.core.threads import run_two
 from shoal.errors import ParameterError
 from shoal.methods.univariate.costs import COSTS, Cost
 from shoal.methods.univariate.searches import capped_kernel, surcharge_kernel
-from shoal.methods.univariate.sorting import LARGE
+from shoal.methods.univariate.sorting import PARALLEL_VALUES
 
 
 def capped_cuts(
@@ -32,23 +32,23 @@ def capped_cuts(
     largest: int | None = None,
     progress: Progress = SILENT,
 ) -> NDArray[np.int64]:
-    """Return the cuts 0 = c₀ < c₁ < ... = n of the best clustering with groups of k to 2k-1 (or ``largest``) values.
+    """Return the cuts 0 = c₀ < c₁ < ... = n of the optimal clustering with groups of k to 2k-1 (or ``largest``) values.
 
     Parameters
     ----------
     values
-        Sorted, or in the order that is to be kept (n x d).
+        Sorted values, or records in the given order (n x d).
     weights
         One per value; empty for costs without weights.
     k, cost, search, largest
         As in :func:`shoal.methods.univariate.optimal_1d.optimal_1d`.
     progress
-        Hears how many values are done.
+        Progress callback.
     """
     n = values.shape[0]
     progress.stage("cutting the sorted values", n)
     constant = k if search == "direct" else None
-    if cost.mirror is None or largest is not None or n < max(LARGE, 16 * k):
+    if cost.mirror is None or largest is not None or n < max(PARALLEL_VALUES, 16 * k):
         forward = _Run(capped_kernel(search, cost.name, constant), values, weights, k, largest, cost, n)
         forward.go(progress)
         if not np.isfinite(forward.total[n]):
@@ -58,7 +58,9 @@ def capped_cuts(
         return backtrack(forward.last, n)
     kernel, mirrored = (capped_kernel(search, name, constant) for name in (cost.name, cost.mirror))
     middle = n // 2
-    far = slice(None, middle - 3 * k, -1)  # what the way down reads: its half, the overlap, and k values for ties
+    far = slice(
+        None, middle - 3 * k, -1
+    )  # the values that the backward run reads: its half, the overlap, and k values for ties
     forward = _Run(kernel, values[: middle + 3 * k], weights[: middle + 3 * k], k, None, cost, middle + k)
     backward = _Run(mirrored, -values[far], weights[far].copy(), k, None, COSTS[cost.mirror], n - middle + k)
     run_two(lambda: forward.go(progress), lambda: backward.go(SILENT))
@@ -88,7 +90,7 @@ class _Run:
         self.sums = np.zeros((3 * k + 1, *values.shape[1:]))
         self.mass = np.zeros(3 * k + 1)
         self.total = np.empty(stop + 1)
-        self.total[:k] = [0.0, *[np.inf] * (k - 1)]  # fewer than k values have no legal group
+        self.total[:k] = [0.0, *[np.inf] * (k - 1)]  # fewer than k values cannot be a group
         self.last = np.empty(stop + 1, np.int32)
         self.last[:k] = 0
 
@@ -113,7 +115,7 @@ class _Run:
 
 
 def backtrack(last: NDArray[Any], end: int) -> NDArray[np.int64]:
-    """Return the cuts of the clustering that the sizes of last groups describe (Stamm & Schaub 2024, Algorithm 3).
+    """Return the cuts of the clustering from the size of the last group of each prefix (Stamm & Schaub 2024, Alg. 3).
 
     Examples
     --------
@@ -126,11 +128,11 @@ def backtrack(last: NDArray[Any], end: int) -> NDArray[np.int64]:
 
 @compiled
 def walk_back(last: Any, end: int, cuts: Any) -> int:
-    """Write the cuts from the back of the array to the front; return where they begin."""
-    place = cuts.size - 1
-    cuts[place] = end
+    """Write the cuts from the end of the array to its beginning; return where they begin."""
+    position = cuts.size - 1
+    cuts[position] = end
     while end > 0:
         end -= last[end]
-        place -= 1
-        cuts[place] = end
-    return place
+        position -= 1
+        cuts[position] = end
+    return position

@@ -1,4 +1,4 @@
-"""Maximum distance: half the range of the group, for promises of the kind "no value moves by more than".
+"""Maximum distance: half the range of the group, for guarantees such as "no value changes by more than 5".
 
 Stamm & Schaub 2024, section 2 and appendix B.3. Representative: the midrange. Concave (with equality: the cost of a
 clustering depends on the sum of the gaps that it cuts), and splitting is beneficial.
@@ -28,7 +28,7 @@ def fill(
 
 @compiled
 def cross(sums: Any, mass: Any, centre: int, u: int, v: int) -> float:
-    """Return nothing: the two sides of the edge add up."""
+    """Return 0: the costs of the two sides of the edge add up."""
     return 0.0
 
 

@@ -1,7 +1,7 @@
-"""SSE of records with many attributes in an order that is given and kept, for example along a path.
+"""SSE of records with many attributes in a given order, for example along a path.
 
 Stamm & Schaub 2024, sections 1.1 and 6. Representative: the centroid. Splitting is beneficial, but the cost is not
-concave: only ``simple`` may search it. Cost O(k n d).
+concave, so only ``simple`` is a valid search. Cost O(k n d).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def fill(
 
 @compiled
 def cross(sums: Any, mass: Any, centre: int, u: int, v: int) -> float:
-    """Return what u records before and v records after the edge cost more than head[u] + tail[v]."""
+    """Return the cost of u records before and v records after the edge, minus head[u] + tail[v]."""
     squares = 0.0
     for c in range(sums.shape[1]):
         s = sums[centre + v, c] - sums[centre - u, c]

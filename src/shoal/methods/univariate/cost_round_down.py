@@ -1,7 +1,7 @@
 """Round down: the sum of the distances to the smallest value of the group.
 
 Stamm & Schaub 2024, section 2 and appendix B.3. Representative: the minimum. Concave, and splitting is beneficial. For
-values that may only shrink, for example ages in completed years.
+values that may only decrease, for example ages in completed years.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def fill(
 
 @compiled
 def cross(sums: Any, mass: Any, centre: int, u: int, v: int) -> float:
-    """Return what it costs to lower the right side from the edge to the first value."""
+    """Return the cost of lowering the right side from the edge to the first value."""
     return float(v * sums[centre - u])
 
 

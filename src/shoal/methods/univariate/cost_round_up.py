@@ -1,7 +1,7 @@
 """Round up: the sum of the distances to the largest value of the group.
 
 Stamm & Schaub 2024, section 2 and appendix B.3. Representative: the maximum. Concave, and splitting is beneficial. For
-values that may only grow, for example the degrees of a graph that is anonymised by adding edges.
+values that may only increase, for example the degrees of a graph that is anonymised by adding edges.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shoal.methods.univariate.prefix_sums import SUM, add, scale, stretch
 def fill(
     values: Any, weights: Any, b: int, lefts: int, rows: int, centre: int, sums: Any, mass: Any, head: Any, tail: Any
 ) -> None:
-    """Lift each side of the edge b of a cell on its own: the left to the edge, the right to its last value."""
+    """Raise each side of the edge b of a cell on its own: the left to the edge, the right to its last value."""
     edge = values[b - 1]
     s = 0.0
     for u in range(1, lefts + 1):
@@ -36,16 +36,16 @@ def fill(
 
 @compiled
 def cross(sums: Any, mass: Any, centre: int, u: int, v: int) -> float:
-    """Return what it costs to lift the left side from the edge to the last value."""
+    """Return the cost of raising the left side from the edge to the last value."""
     return float(u * sums[centre + v])
 
 
 @compiled
 def cost(values: Any, totals: Any, i: int, j: int) -> float:
-    """Return the cost of lifting the values i..j-1 to the last of them."""
+    """Return the cost of raising the values i..j-1 to the last of them."""
     total = stretch(totals, SUM, i, j)
-    lifted = add(scale((values[j - 1], 0.0), float(j - i)), (-total[0], -total[1]))
-    return max(lifted[0], 0.0)
+    raised = add(scale((values[j - 1], 0.0), float(j - i)), (-total[0], -total[1]))
+    return max(raised[0], 0.0)
 
 
 def representatives(ordered: Any, starts: Any, weights: Any) -> Any:

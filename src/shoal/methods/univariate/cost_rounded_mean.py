@@ -1,8 +1,8 @@
-"""SSE around the mean rounded to a whole number, for integer columns that must stay integers.
+"""SSE around the mean rounded to an integer, for integer columns that must stay integers.
 
 Mortazavi 2020, named in Stamm & Schaub 2024, sections 3.1 and 6. Representative: the mean, rounded, halves up. All
-steps are whole numbers, so the result is exact as long as the squares of a group stay below 2⁵³. That the cost
-is concave and that splitting is beneficial is not proved; no violation was ever found (see the tests).
+intermediate values are integers, so the result is exact as long as the squares of a group stay below 2⁵³. That the cost
+is concave and that splitting is beneficial is not proved, so no bound is reported; the tests found no violation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ fill = cost_sse.fill  # the same sums, around the edge of a cell
 
 @compiled
 def cross(sums: Any, mass: Any, centre: int, u: int, v: int) -> float:
-    """Return what u values before and v values after the edge cost more than head[u] + tail[v]."""
+    """Return the cost of u values before and v values after the edge, minus head[u] + tail[v]."""
     m = float(u + v)
     s = sums[centre + v] - sums[centre - u]
     r = np.floor(s / m + 0.5)
@@ -40,7 +40,7 @@ def cost(values: Any, totals: Any, i: int, j: int) -> float:
 
 
 def representatives(ordered: Any, starts: Any, weights: Any) -> Any:
-    """Return the mean of each group, rounded to a whole number, halves up."""
+    """Return the mean of each group, rounded to an integer, halves up."""
     sizes = np.diff(starts, append=ordered.size)
     origin = ordered[starts]
     return origin + np.floor(np.add.reduceat(ordered - np.repeat(origin, sizes), starts) / sizes + 0.5)

@@ -1,4 +1,4 @@
-"""SAE: the sum of absolute distances to the median, less moved by single large values than SSE.
+"""SAE: the sum of absolute distances to the median, less sensitive to single large values than SSE.
 
 Stamm & Schaub 2024, section 2 and appendix B.3. Representative: the median. Concave, and splitting is beneficial. The
 cost is the sum of the upper half minus that of the lower half; the middle of an odd number drops out.
@@ -18,7 +18,7 @@ from shoal.methods.univariate.prefix_sums import SUM, add, stretch
 def fill(
     values: Any, weights: Any, b: int, lefts: int, rows: int, centre: int, sums: Any, mass: Any, head: Any, tail: Any
 ) -> None:
-    """Sum up from the edge b of a cell to both sides, signed, so that any stretch is one difference."""
+    """Sum up from the edge b of a cell to both sides, signed, so that the sum over any range is one difference."""
     edge = values[b - 1]
     s = 0.0
     for u in range(1, lefts + 1):
@@ -53,6 +53,6 @@ def cost(values: Any, totals: Any, i: int, j: int) -> float:
 
 
 def representatives(ordered: Any, starts: Any, weights: Any) -> Any:
-    """Return the median of each group; the lower one of two, so that it is a value of the group."""
+    """Return the median of each group; for even sizes the lower one, so that it is a value of the group."""
     sizes = np.diff(starts, append=ordered.size)
     return ordered[starts + (sizes - 1) // 2]

@@ -1,4 +1,4 @@
-"""SSE: the sum of squared distances to the mean, the loss of nearly all of the literature.
+"""SSE: the sum of squared distances to the mean, the loss that most of the literature uses.
 
 Stamm & Schaub 2024, section 2 and appendix B.3. Representative: the mean. Concave, and splitting is beneficial.
 """
@@ -17,7 +17,7 @@ from shoal.methods.univariate.prefix_sums import SQUARES, SUM, add, scale, stret
 def fill(
     values: Any, weights: Any, b: int, lefts: int, rows: int, centre: int, sums: Any, mass: Any, head: Any, tail: Any
 ) -> None:
-    """Sum up from the edge b of a cell to both sides; the edge lies in every group, so little can cancel."""
+    """Sum up from the edge b of a cell to both sides; the edge lies in every group, so cancellation is small."""
     edge = values[b - 1]
     s = 0.0
     q = 0.0
@@ -44,7 +44,7 @@ def fill(
 
 @compiled
 def cross(sums: Any, mass: Any, centre: int, u: int, v: int) -> float:
-    """Return what u values before and v values after the edge cost more than head[u] + tail[v]."""
+    """Return the cost of u values before and v values after the edge, minus head[u] + tail[v]."""
     s = sums[centre + v] - sums[centre - u]
     return -(s * s) * mass[u + v]
 

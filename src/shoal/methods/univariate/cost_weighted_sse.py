@@ -1,7 +1,7 @@
-"""SSE with sampling weights: each record counts as often as it stands for people.
+"""SSE with sampling weights: each record counts as often as its weight.
 
 An extension of Stamm & Schaub 2024. Representative: the weighted mean. With positive weights the proofs for SSE hold
-word by word (weights are repetitions): concave, and splitting is beneficial. Group sizes still count records.
+unchanged (weights are repetitions): concave, and splitting is beneficial. Group sizes still count records.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def fill(
 
 @compiled
 def cross(sums: Any, mass: Any, centre: int, u: int, v: int) -> float:
-    """Return what u values before and v values after the edge cost more than head[u] + tail[v]."""
+    """Return the cost of u values before and v values after the edge, minus head[u] + tail[v]."""
     s = sums[centre + v] - sums[centre - u]
     return -(s * s) / (mass[centre + v] - mass[centre - u])
 

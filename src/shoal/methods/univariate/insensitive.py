@@ -1,9 +1,10 @@
 """Insensitive microaggregation: groups of k along an order of all possible records that does not depend on the data.
 
 Soria-Comas, Domingo-Ferrer, Sánchez & Martínez 2014, section 4; Thaeter 2021, Def. 3.19. Changing one record then
-changes every group in at most one element, so that the sensitivity of a centroid falls by the factor k: the basis for
-a differentially private release with little noise. The price is a larger loss than that of methods which look at the
-data. ``is_insensitive`` tests the property on any method; those that start from the centroid of the data fail it.
+changes every group in at most one element, which divides the sensitivity of a centroid by k: the basis for a
+differentially private release with little noise. The loss is larger than that of methods that read the data before
+they order it. ``is_insensitive`` tests the property for any method; those that start from the centroid of the data do
+not have it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import ParameterError
+from shoal.methods.contract import Outcome, labels_of
 from shoal.methods.registry import method
 
 Order = Literal["sum", "lexicographic"]
@@ -24,11 +25,11 @@ Order = Literal["sum", "lexicographic"]
 
 @method(
     "insensitive",
-    title="Groups of k consecutive records in an order that is fixed before the data is seen",
-    cost="O(n log n + n d)",
-    guarantee="k, only the last group up to 2k-1; changing a record changes each group in at most one element",
+    title="Groups of k consecutive records in an order that does not depend on the data",
+    complexity="n log n + n d",
+    guarantee="groups of k, only the last of up to 2k-1; changing a record changes each group in at most one element",
     reference="Soria-Comas et al. 2014, section 4; Thaeter 2021, Def. 3.19",
-    when="Before noise for differential privacy is added; otherwise other methods lose less",
+    when="before noise for differential privacy is added; otherwise other methods lose less",
     max_size=lambda k: 2 * k - 1,
 )
 def insensitive(
@@ -38,33 +39,22 @@ def insensitive(
     order: Order = "sum",
     progress: Progress = SILENT,
 ) -> NDArray[np.int64]:
-    """Group records that follow each other in a fixed order.
+    """Group records that are consecutive in a fixed order.
 
     Parameters
     ----------
     points
-        n x d. The guarantee is about these numbers: standardise them by bounds that are known in advance, not by the
-        data, where it matters.
-    k
-        The smallest group allowed.
+        Coordinates of the records, n x d. The guarantee holds for these numbers: for differential privacy, standardise
+        them by bounds that are known in advance, not by the data.
     order
         ``sum``: by the sum of the coordinates, which is the distance to a corner far below all possible records, then
         coordinate by coordinate. ``lexicographic``: coordinate by coordinate.
-    progress
-        Hears how far the work is.
-
-    Returns
-    -------
-    labels
-        Groups of k, the last of k to 2k-1.
 
     Examples
     --------
     >>> insensitive(np.array([[0.0, 1.0], [9.0, 9.0], [1.0, 1.0], [8.0, 7.0], [7.0, 9.0]]), 2).tolist()
     [0, 1, 0, 1, 1]
     """
-    if order not in {"sum", "lexicographic"}:
-        raise ParameterError(f'order="{order}" is not known; choose sum or lexicographic')
     n, d = points.shape
     progress.stage("grouping", n)
     keys = [points[:, j] for j in range(d - 1, -1, -1)]
@@ -80,7 +70,7 @@ def insensitive(
 
 
 def is_insensitive(
-    group: Callable[[NDArray[np.float64], int], NDArray[Any]],
+    group: Callable[[NDArray[np.float64], int], NDArray[Any] | Outcome],
     points: NDArray[np.float64],
     k: int,
     *,
@@ -92,46 +82,46 @@ def is_insensitive(
     Parameters
     ----------
     group
-        ``group(points, k) -> labels``.
+        A grouping method: ``group(points, k)`` returns labels or an outcome.
     points
         n x d.
     k
-        The smallest group allowed.
+        Minimum group size.
     trials
-        How many changes to try: a record, and what it becomes, drawn at random around the data.
+        How many changes to try: a record and its new values, drawn at random around the data.
     seed
-        For the draws.
+        Seed of the random changes.
 
     Returns
     -------
     insensitive
-        False if a change was found that alters some group in more than one element; True if none of the trials did.
+        False if a trial changed some group in more than one element, else True.
 
     Examples
     --------
-    >>> from shoal.methods.distance.mdav import mdav
+    >>> from shoal.methods.running import run
     >>> points = np.random.default_rng(0).normal(size=(60, 2))
-    >>> is_insensitive(insensitive, points, 3), is_insensitive(mdav, points, 3)
+    >>> is_insensitive(insensitive, points, 3), is_insensitive(lambda points, k: run("mdav", points, k), points, 3)
     (True, False)
     """
     rng = np.random.default_rng(seed)
     n, d = points.shape
-    before = canonical_labels(np.asarray(group(points, k)))
-    spread = points.std(axis=0)
+    before = canonical_labels(np.asarray(labels_of(group(points, k))))
+    deviation = points.std(axis=0)
     for _ in range(trials):
         record = int(rng.integers(n))
         changed = points.copy()
-        changed[record] = points[int(rng.integers(n))] + rng.normal(size=d) * spread
-        after = canonical_labels(np.asarray(group(changed, k)))
+        changed[record] = points[int(rng.integers(n))] + rng.normal(size=d) * deviation
+        after = canonical_labels(np.asarray(labels_of(group(changed, k))))
         if not _differ_in_one(before, after, record):
             return False
     return True
 
 
 def _differ_in_one(before: NDArray[np.int64], after: NDArray[np.int64], record: int) -> bool:
-    """Whether groups can be paired so that each pair has at most one more element together than the smaller has.
+    """Return whether groups can be paired so that the union of each pair has at most one element more than the smaller.
 
-    The changed record counts as two: what it was, and what it became.
+    The changed record counts as two elements, one before and one after the change.
     """
     sizes, new_sizes = np.bincount(before), np.bincount(after)
     if sizes.size != new_sizes.size:
@@ -145,17 +135,17 @@ def _differ_in_one(before: NDArray[np.int64], after: NDArray[np.int64], record: 
 
 
 def _can_be_paired(allowed: NDArray[np.bool_]) -> bool:
-    """Whether every row can have a column of its own (augmenting paths)."""
+    """Return whether every row can be matched with its own column (augmenting paths)."""
     row_of = np.full(len(allowed), -1)
 
-    def place(row: int, seen: set[int]) -> bool:
+    def match(row: int, seen: set[int]) -> bool:
         for column in np.flatnonzero(allowed[row]).tolist():
             if column in seen:
                 continue
             seen.add(column)
-            if row_of[column] < 0 or place(int(row_of[column]), seen):
+            if row_of[column] < 0 or match(int(row_of[column]), seen):
                 row_of[column] = row
                 return True
         return False
 
-    return all(place(row, set()) for row in range(len(allowed)))
+    return all(match(row, set()) for row in range(len(allowed)))

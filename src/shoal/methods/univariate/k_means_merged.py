@@ -1,84 +1,70 @@
-"""k-means-merged: k-means, then every cluster below k joins its nearest neighbour.
+"""k-means-merged: k-means, then every cluster below k is merged into its nearest neighbour.
 
-Stamm & Schaub 2024, section 5.2. K = floor(factor · n / k) centres; clusters grow where records are dense, but nothing
-bounds their size from above. O(n K d) for the seeds of k-means++ (random records beyond 2·10⁸ distances), O(n log K)
+Stamm & Schaub 2024, section 5.2. K = floor(factor · n / k) centres; clusters are larger where records are dense, and
+their size has no upper bound. O(n K d) for the seeds of k-means++ (random records beyond 2·10⁸ distances), O(n log K)
 per round. Good for small k on clustered data.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import ParameterError
+from shoal.methods.contract import Outcome
+from shoal.methods.options import Range
 from shoal.methods.registry import method
 
-MOST_SEED_DISTANCES = 200_000_000
+MOST_SEED_DISTANCES = 200_000_000  # beyond, random records are the first centres
 
 
 @method(
     "k-means-merged",
     title="k-means, small clusters merged into their neighbours",
-    cost="n² d / k",
-    guarantee="groups of at least k, no largest size",
+    complexity="n² d / k",
+    guarantee="groups of at least k, no maximum size",
     reference="Stamm & Schaub 2024, section 5.2",
-    when="to compare with published figures; clustered data and small k",
+    when="comparison with published figures; clustered data and small k",
 )
-def kmeans_merged(
+def k_means_merged(
     points: NDArray[np.float64],
     k: int,
     *,
-    factor: float = 1.0,
-    rounds: int = 50,
+    factor: Annotated[float, Range(above=0)] = 1.0,
+    rounds: Annotated[int, Range(1)] = 50,
     seed: int = 0,
     progress: Progress = SILENT,
-    facts: dict[str, Any] | None = None,
-) -> NDArray[np.int64]:
+) -> Outcome:
     """Group records by k-means and merge clusters below k.
 
     Parameters
     ----------
-    points
-        n x d, standardised.
-    k
-        The smallest group allowed.
     factor
         Centres per k records: 0.5, 1 and 2 in the paper.
     rounds
-        The most rounds of k-means.
-    seed
-        Chooses the first centres and the order of merging.
-    progress
-        Hears how many rounds are done.
-    facts
-        Receives the number of rounds and of clusters before merging.
+        Maximum number of rounds of k-means.
 
     Returns
     -------
-    labels
-        The group of each record.
+    outcome
+        Labels; diagnostics ``rounds`` and ``clusters``, the number of clusters before merging.
 
     Examples
     --------
     >>> import numpy as np
-    >>> kmeans_merged(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
+    >>> k_means_merged(np.array([[0.0], [9.0], [1.0], [8.0]]), 2).labels
     array([1, 0, 1, 0])
     """
-    if not factor > 0:
-        raise ParameterError(f"factor={factor} gives no centres; choose a positive number")
     n = points.shape[0]
     rng = np.random.default_rng(seed)
     centred = points - points.mean(axis=0)
     wanted = int(min(max(factor * n / k, 1), n))
     progress.stage("grouping (k-means-merged)", rounds)
     labels, done = _lloyd(centred, _seeds(centred, wanted, rng), rounds, progress)
-    if facts is not None:
-        facts["rounds"] = done
-        facts["clusters"] = int(np.unique(labels).size)
-    return _merged(centred, labels, k, rng)
+    diagnostics = {"rounds": done, "clusters": int(np.unique(labels).size)}
+    return Outcome(_merged(centred, labels, k, rng), diagnostics=diagnostics)
 
 
 def _seeds(points: NDArray[np.float64], count: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -90,7 +76,7 @@ def _seeds(points: NDArray[np.float64], count: int, rng: np.random.Generator) ->
     nearest = ((points - points[chosen[0]]) ** 2).sum(axis=1)
     while len(chosen) < count:
         reach = np.cumsum(nearest)
-        if reach[-1] == 0.0:  # fewer different records than centres
+        if reach[-1] == 0.0:  # fewer distinct records than centres
             break
         chosen.append(min(int(np.searchsorted(reach, rng.random() * reach[-1], side="right")), n - 1))
         np.minimum(nearest, ((points - points[chosen[-1]]) ** 2).sum(axis=1), out=nearest)
@@ -105,7 +91,7 @@ def _lloyd(
 
     labels = np.full(points.shape[0], -1, np.int64)
     done = 0
-    for _ in range(max(rounds, 1)):
+    for _ in range(rounds):
         nearest = KDTree(centres).query(points)[1].astype(np.int64)
         done += 1
         progress.advance()

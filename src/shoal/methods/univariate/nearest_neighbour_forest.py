@@ -1,9 +1,9 @@
 """nearest-neighbour-forest: trees of near neighbours, cut into groups of at least k.
 
 Domingo-Ferrer, Sebé & Solanas 2008 ("A polynomial-time approximation to optimal multivariate microaggregation"), the
-method that Stamm & Schaub 2024 compare with in section 5.2, in their disjoint reading: every record belongs to one
-group. Components grow along nearest-neighbour edges until each has k records; each tree is then cut from its leaves,
-and groups of 2k or more are split. O(n k log n). Good for k below about 5, poor from 20 on.
+baseline of Stamm & Schaub 2024, section 5.2, in their disjoint version: every record belongs to one group. Components
+grow along nearest-neighbour edges until each has k records; each tree is then cut from its leaves, and groups of 2k or
+more are split. O(n k log n). Good for k below about 5, poor from 20 on.
 """
 
 from __future__ import annotations
@@ -18,32 +18,16 @@ from shoal.methods.registry import method
 @method(
     "nearest-neighbour-forest",
     title="Trees of nearest neighbours, cut into groups",
-    cost="n k log n",
+    complexity="n k log n",
     guarantee="groups of k to 2k-1",
     reference="Domingo-Ferrer, Sebé & Solanas 2008; Stamm & Schaub 2024, section 5.2",
-    when="to compare with published figures; k below about 5",
+    when="comparison with published figures; k below about 5",
     max_size=lambda k: 2 * k - 1,
 )
 def nearest_neighbour_forest(
     points: NDArray[np.float64], k: int, *, seed: int = 0, progress: Progress = SILENT
 ) -> NDArray[np.int64]:
     """Group records by cutting trees of nearest neighbours.
-
-    Parameters
-    ----------
-    points
-        n x d, standardised.
-    k
-        The smallest group allowed.
-    seed
-        Chooses the order in which components grow.
-    progress
-        Hears how many records are grouped.
-
-    Returns
-    -------
-    labels
-        The group of each record.
 
     Examples
     --------
@@ -103,7 +87,7 @@ def _forest(points: NDArray[np.float64], k: int, rng: np.random.Generator) -> li
 
 
 def _cut(tree: dict[int, list[int]], k: int) -> list[list[int]]:
-    """Cut a tree from its leaves: whatever hangs below a record makes a group as soon as it counts k."""
+    """Cut a tree from its leaves: the records below a record become a group as soon as there are k of them."""
     start = next(iter(tree))
     order, above = [start], {start: start}
     for record in order:

@@ -1,34 +1,39 @@
-"""optimal-1d: the best possible groups of one column, in the time of a sort.
+"""optimal-1d: the optimal groups of one column, in the time of a sort.
 
 F. I. Stamm & M. T. Schaub, "Faster Optimal Univariate Microaggregation", TMLR 10/2024; Hansen & Mukherjee 2003. Some
-best clustering consists of neighbours in sorted order, so it is a shortest path over the sorted values. O(n log n) for
-the sort, then O(n) to O(n log k). Use it whenever one column is to be protected; it is also the engine of
-``projection``.
+optimal clustering consists of groups of consecutive values in sorted order, so it is a shortest path over the sorted
+values. O(n log n) for the sort, then O(n) to O(n log k). Use it whenever one column is to be protected; ``projection``
+is based on it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import copysign, ldexp
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
-from shoal.methods.registry import check_k, method
+from shoal.methods.contract import Objective, Outcome
+from shoal.methods.options import Range, read_option
+from shoal.methods.registry import get_method, method
 from shoal.methods.univariate.capped import capped_cuts
-from shoal.methods.univariate.costs import COSTS, Cost, column_cost
+from shoal.methods.univariate.costs import COSTS, INTEGER_COSTS, Cost, CostName, column_cost
 from shoal.methods.univariate.exact_values import numbers, prepare
 from shoal.methods.univariate.searches import choose
-from shoal.methods.univariate.sorting import labels_of, sort_values
+from shoal.methods.univariate.sorting import labels_from_cuts, sort_values
 from shoal.methods.univariate.uncapped import Terms, uncapped_cuts
 
-HIGHEST_PRICE = 1e250
+HIGHEST_SCALED_COST = 1e250  # a cost per group that no clustering can outweigh
+HIGHEST_COST = 1e200  # of a group or a missing record
 
-CostName = Literal["sse", "sae", "max-distance", "round-up", "round-down", "rounded-mean"]
 SearchName = Literal["auto", "direct", "simple", "simple+", "divide", "staggered", "wilber", "galil-park", "quadratic"]
+
+_SHORTAGE_COST = read_option("shortage_cost", Annotated[float, Range(0, HIGHEST_COST)] | None, None)
 
 
 def optimal_1d(
@@ -43,44 +48,41 @@ def optimal_1d(
     group_cost: float = 0.0,
     shortage_cost: float | None = None,
     progress: Progress = SILENT,
-    facts: dict[str, Any] | None = None,
 ) -> NDArray[np.int64]:
-    """Group the values of one column so that the total cost is as small as possible.
+    """Group the values of one column such that the total cost is minimal.
 
     Parameters
     ----------
     values
         One column: integers, floats, dates or durations; an array, a list or a Series.
     k
-        The smallest group allowed.
+        Minimum group size.
     cost
-        What a group costs: ``sse`` (squared distances to the mean), ``sae`` (distances to the median), ``max-distance``
-        (half the range), ``round-up`` and ``round-down`` (distances to the largest or smallest value), or
-        ``rounded-mean`` (squared distances to the mean rounded to a whole number).
+        The cost of a group: ``sse`` (squared distances to the mean), ``sae`` (distances to the median),
+        ``max-distance`` (half the range), ``round-up`` and ``round-down`` (distances to the largest or smallest
+        value), or ``rounded-mean`` (squared distances to the mean rounded to an integer; for integers only).
     weights
-        Sampling weights for ``sse``, positive. Sizes still count records.
+        Sampling weights for ``sse``, positive. Group sizes still count records.
     search
-        The algorithm; ``auto`` takes the fastest one that is valid.
+        The algorithm; ``auto`` selects the fastest one that is valid.
     max_size
-        The largest group allowed.
+        Maximum group size; None for no limit.
     max_groups
-        The largest number of groups allowed.
+        Maximum number of groups; None for no limit.
     group_cost
-        A price for each group, in units of the cost: the higher, the fewer groups.
+        A cost for each group, in units of the cost: the higher it is, the fewer groups there are.
     shortage_cost
-        A price for each record that a group has fewer than k. **Groups below k are then allowed** and the result is not
-        k-anonymous; without it they are not.
+        A cost for each record that a group has fewer than k. **Groups below k are then allowed** and the result is not
+        k-anonymous; with None they are not allowed.
     progress
-        Hears how far the work is.
-    facts
-        Receives the search that was chosen and the number of groups.
+        Progress callback.
 
     Returns
     -------
     labels
-        The group of each record; groups are numbered 0, 1, ... in the order of their values. Records of equal value are
-        separated only where that lowers the cost or where both groups get the same representative, and then by
-        their number.
+        The group number of each record; groups are numbered 0, 1, ... in the order of their values. Records of equal
+        value are separated only where that lowers the cost or where both groups get the same representative, and then
+        by their record number.
 
     Examples
     --------
@@ -91,44 +93,34 @@ def optimal_1d(
     >>> optimal_1d([1, 2, 30, 31, 60, 61], k=2, max_groups=2)
     array([0, 0, 0, 0, 1, 1])
     """
-    column = numbers(values)
-    check_k(k, column.size)
-    k = int(k)
-    load = _checked_weights(weights, column.size)
-    kind = column_cost(cost, weighted=load is not None)
-    terms = _checked_terms(k, column.size, max_size, max_groups, group_cost, shortage_cost)
-    ordered, order = sort_values(column)
-    if load is None:
-        sorted_load = np.empty(0)
-    else:
-        sorted_load = load[order] / load.min()
-        terms = _scaled(terms, float(1.0 / load.min()))
-    cuts = _cuts(ordered, sorted_load, kind, search, terms, progress, facts if facts is not None else {})
-    return labels_of(cuts, order)
+    options = {"cost": cost, "search": search, "max_groups": max_groups, "group_cost": group_cost}
+    checked = get_method("optimal-1d").check_options(options)
+    shortage: Any = _SHORTAGE_COST.check(shortage_cost)
+    return _solve(values, k, weights=weights, max_size=max_size, shortage=shortage, progress=progress, **checked).labels
 
 
 def optimal_ordered(
     points: ArrayLike, k: int, *, max_size: int | None = None, progress: Progress = SILENT
 ) -> NDArray[np.int64]:
-    """Cut records that stand in a given order into groups of neighbours with the smallest SSE over all attributes.
+    """Cut records in a given order into groups of consecutive records with the smallest SSE over all attributes.
 
-    Stamm & Schaub 2024, sections 1.1 and 6. The cost is not concave here, so every legal size is tried: O(k n d).
+    Stamm & Schaub 2024, sections 1.1 and 6. The cost is not concave here, so every valid size is tried: O(k n d).
 
     Parameters
     ----------
     points
-        n x d, in the order that is to be kept.
+        n x d, in the given order.
     k
-        The smallest group allowed.
+        Minimum group size.
     max_size
-        The largest group allowed.
+        Maximum group size; None for no limit.
     progress
-        Hears how far the work is.
+        Progress callback.
 
     Returns
     -------
     labels
-        The group of each record, ascending.
+        The group number of each record, ascending.
 
     Examples
     --------
@@ -139,7 +131,7 @@ def optimal_ordered(
     if records.ndim != 2 or not np.isfinite(records).all():
         raise DataError("points must be finite numbers, n x d")
     check_k(k, records.shape[0])
-    terms = _checked_terms(int(k), records.shape[0], max_size, None, 0.0, None)
+    terms = _terms(int(k), records.shape[0], max_size)
     records -= records.mean(axis=0)
     largest = terms.largest or 2 * terms.k - 1
     cuts = capped_cuts(
@@ -158,7 +150,7 @@ def representatives(
     values, cost, weights
         As in :func:`optimal_1d`.
     labels
-        The group of each record, 0, 1, ...
+        The group number of each record, 0, 1, ...
 
     Returns
     -------
@@ -173,131 +165,182 @@ def representatives(
     array([2., 9.])
     """
     column = numbers(values)
-    load = _checked_weights(weights, column.size)
+    checked = _checked_weights(weights, column.size)
     order = np.lexsort((column, labels))
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    kind = column_cost(cost, weighted=load is not None)
-    found: NDArray[Any] = kind.representatives(column[order], starts, None if load is None else load[order])
+    kind = column_cost(cost, weighted=checked is not None)
+    found: NDArray[Any] = kind.representatives(column[order], starts, None if checked is None else checked[order])
     return found
 
 
-def _cuts(
-    ordered: NDArray[Any],
-    weights: NDArray[np.float64],
-    cost: Cost,
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    """The sorted values, their record numbers, the cuts of the optimal clustering, and the search that found them."""
+
+    ordered: NDArray[Any]
+    order: NDArray[Any]
+    cuts: NDArray[np.int64]
+    search: str
+    terms: Terms
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        return labels_from_cuts(self.cuts, self.order)
+
+
+def _solve(
+    values: ArrayLike,
+    k: int,
+    *,
+    cost: str,
     search: str,
-    terms: Terms,
-    progress: Progress,
-    facts: dict[str, Any],
-) -> NDArray[np.int64]:
-    """Choose a search and run it on sorted values."""
-    prepared = prepare(ordered, whole=cost.name == "rounded-mean")
+    weights: ArrayLike | None = None,
+    max_size: int | None = None,
+    max_groups: int | None = None,
+    group_cost: float = 0.0,
+    shortage: float | None = None,
+    progress: Progress = SILENT,
+) -> _Solution:
+    """Sort a column and cut it; options are checked already."""
+    column = numbers(values)
+    check_k(k, column.size)
+    checked = _checked_weights(weights, column.size)
+    kind = column_cost(cost, weighted=checked is not None)
+    terms = scaled = _terms(int(k), column.size, max_size, max_groups, group_cost, shortage)
+    ordered, order = sort_values(column)
+    sorted_weights = np.empty(0)
+    if checked is not None:
+        sorted_weights = checked[order] / checked.min()
+        scaled = _scaled(terms, float(1.0 / checked.min()))
+    cuts, used = _cuts(ordered, sorted_weights, kind, search, scaled, progress)
+    return _Solution(ordered, order, cuts, used, terms)
+
+
+def _cuts(
+    ordered: NDArray[Any], weights: NDArray[np.float64], cost: Cost, search: str, terms: Terms, progress: Progress
+) -> tuple[NDArray[np.int64], str]:
+    """Select a search and run it on sorted values; return the cuts and the name of the search."""
+    prepared = prepare(ordered, integer=cost.name in INTEGER_COSTS)
     terms = _scaled(terms, 1.0, prepared.exponent * cost.power)
     splitting = terms.group_cost <= 0.0 and terms.shortage < 0.0
     largest = terms.largest if terms.largest and not (splitting and terms.largest >= 2 * terms.k - 1) else None
     chosen = choose(search, cost, terms.k, splitting=splitting, largest=largest)
-    facts["search"] = chosen.name
-    if chosen.capped:
-        cuts = capped_cuts(prepared.values, weights, terms.k, cost, chosen.name, largest=largest, progress=progress)
-        if terms.max_groups and cuts.size - 1 > terms.max_groups:
-            facts["search"] = "layers"
-            cuts = uncapped_cuts(prepared.floats, weights, cost, "layers", terms, progress=progress)
-    else:
-        cuts = uncapped_cuts(prepared.floats, weights, cost, chosen.name, terms, progress=progress)
-    facts["groups"] = cuts.size - 1
-    return cuts
+    if not chosen.capped:
+        return uncapped_cuts(prepared.floats, weights, cost, chosen.name, terms, progress=progress), chosen.name
+    cuts = capped_cuts(prepared.values, weights, terms.k, cost, chosen.name, largest=largest, progress=progress)
+    if terms.max_groups and cuts.size - 1 > terms.max_groups:
+        return uncapped_cuts(prepared.floats, weights, cost, "layers", terms, progress=progress), "layers"
+    return cuts, chosen.name
 
 
-def _checked_terms(
-    k: int, n: int, max_size: int | None, max_groups: int | None, group_cost: float, shortage_cost: float | None
+def _terms(
+    k: int,
+    n: int,
+    max_size: int | None,
+    max_groups: int | None = None,
+    group_cost: float = 0.0,
+    shortage: float | None = None,
 ) -> Terms:
     if max_size is not None and max_size < k:
-        raise ParameterError(f"max_size={max_size} is below k={k}; no group would be legal")
-    if max_groups is not None and max_groups < 1:
-        raise ParameterError(f"max_groups={max_groups} leaves no group; choose at least 1")
-    if not np.isfinite(group_cost) or abs(group_cost) > 1e200:
-        raise ParameterError("group_cost must be a finite number below 1e200")
-    if shortage_cost is not None and not 0 <= shortage_cost <= 1e200:
-        raise ParameterError("shortage_cost must be a number of at least 0 and at most 1e200")
+        raise ParameterError(f"max_size={max_size} is below k={k}; choose a max_size of at least k")
     largest = 0 if max_size is None or max_size >= n else int(max_size)
-    shortage = -1.0 if shortage_cost is None else float(shortage_cost)
-    return Terms(k, float(group_cost), shortage, largest, int(max_groups or 0))
+    return Terms(k, group_cost, -1.0 if shortage is None else shortage, largest, max_groups or 0)
 
 
 def _scaled(terms: Terms, factor: float, exponent: int = 0) -> Terms:
-    """Return the terms with prices in the units of the prepared values and weights."""
+    """Return the terms with costs in the units of the prepared values and weights."""
 
-    def price(amount: float) -> float:
+    def scaled(amount: float) -> float:
         try:
             return ldexp(amount * factor, exponent)
-        except OverflowError:  # dearer than anything that could be gained by paying it
-            return copysign(HIGHEST_PRICE, amount)
+        except OverflowError:  # larger than any cost that it could be compared with
+            return copysign(HIGHEST_SCALED_COST, amount)
 
-    shortage = terms.shortage if terms.shortage < 0 else price(terms.shortage)
-    return replace(terms, group_cost=price(terms.group_cost), shortage=shortage)
+    shortage = terms.shortage if terms.shortage < 0 else scaled(terms.shortage)
+    return replace(terms, group_cost=scaled(terms.group_cost), shortage=shortage)
 
 
 def _checked_weights(weights: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
     if weights is None:
         return None
-    load = numbers(weights, "weights").astype(np.float64)
-    if load.size != n:
-        raise DataError(f"there are {load.size} weights for {n} records")
-    bad = int((load <= 0).sum())
+    checked = numbers(weights, "weights").astype(np.float64)
+    if checked.size != n:
+        raise DataError(f"there are {checked.size} weights for {n} records")
+    bad = int((checked <= 0).sum())
     if bad:
-        raise DataError(f"{bad} of {n} weights are not positive; a record that stands for nobody has to be removed")
-    return load
+        raise DataError(f"{bad} of {n} weights are not positive; correct or remove these records")
+    return checked
 
 
 @method(
     "optimal-1d",
-    title="The best groups of one column",
-    cost="n log n",
+    title="The optimal groups of one column",
+    complexity="n log n",
     guarantee="the smallest cost possible; groups of k to 2k-1 unless options ask for larger ones",
     reference="Stamm & Schaub 2024; Hansen & Mukherjee 2003",
     when="always, for a single column",
-    data="values",
+    proves="sse",
+    version=1,
 )
 def optimal_1d_method(
-    points: NDArray[np.float64],
+    values: NDArray[np.float64],
     k: int,
     *,
     cost: CostName = "sse",
     search: SearchName = "auto",
+    max_groups: Annotated[int, Range(1)] | None = None,
+    group_cost: Annotated[float, Range(-HIGHEST_COST, HIGHEST_COST)] = 0.0,
     max_size: int | None = None,
-    max_groups: int | None = None,
-    group_cost: float = 0.0,
     progress: Progress = SILENT,
-    facts: dict[str, Any] | None = None,
-) -> NDArray[np.int64]:
-    """Group one column as :func:`optimal_1d` does; the registry's view of it, without what could give groups below k.
+) -> Outcome:
+    """Group one column as :func:`optimal_1d` does, without the options that allow groups below k.
 
     Parameters
     ----------
-    points
-        One column of finite numbers.
-    k, cost, search, max_size, max_groups, group_cost, progress, facts
+    cost, search, max_groups, group_cost
         As in :func:`optimal_1d`.
 
     Returns
     -------
-    labels
-        The group of each record, in the order of the values.
+    outcome
+        Labels in the order of the values; the objective with its bound (the cost is optimal), except for
+        ``rounded-mean``, for which that is not proved; diagnostics ``search`` and ``groups``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> optimal_1d_method(np.array([0.0, 9.0, 1.0, 8.0]), 2)
-    array([0, 1, 0, 1])
+    >>> outcome = optimal_1d_method(np.array([0.0, 9.0, 1.0, 8.0]), 2)
+    >>> outcome.labels, outcome.objective.value, outcome.objective.gap
+    (array([0, 1, 0, 1]), 1.0, 0.0)
     """
-    return optimal_1d(
-        points,
-        k,
-        cost,
-        search=search,
-        max_size=max_size,
-        max_groups=max_groups,
-        group_cost=group_cost,
+    solution = _solve(
+        values, k, cost=cost, search=search, max_size=max_size, max_groups=max_groups, group_cost=group_cost,
         progress=progress,
-        facts=facts,
-    )
+    )  # fmt: skip
+    groups = solution.cuts.size - 1
+    value = COSTS[cost].total(solution.ordered, solution.cuts)
+    bound = value if COSTS[cost].proven else None
+    objective = Objective(cost, value, bound, _scope(solution.terms, groups))
+    return Outcome(solution.labels, objective=objective, diagnostics={"search": solution.search, "groups": groups})
+
+
+def _scope(terms: Terms, groups: int) -> str:
+    """Return the groupings among which the cost of the groups, without the cost per group, is the smallest.
+
+    With a cost per group, another number of groups may have a smaller cost of the groups themselves.
+
+    Examples
+    --------
+    >>> _scope(Terms(3), 4), _scope(Terms(3, largest=4), 4)
+    ('all groupings', 'groupings with at most 4 records in a group')
+    >>> _scope(Terms(3, group_cost=2.0, largest=9), 4)
+    'groupings with 4 groups, at most 9 records in a group'
+    """
+    limits = []
+    if terms.group_cost:
+        limits.append(f"{groups} groups")
+    elif terms.max_groups:
+        limits.append(f"at most {terms.max_groups} groups")
+    if terms.largest and (limits or terms.largest < 2 * terms.k - 1):
+        limits.append(f"at most {terms.largest} records in a group")
+    return f"groupings with {', '.join(limits)}" if limits else "all groupings"

@@ -1,8 +1,9 @@
-"""Sums over any stretch of the sorted values in O(1), with about 32 digits.
+"""Sums over any range of the sorted values in O(1), with about 32 digits.
 
 Prefix sums in one float lose the small differences that groups consist of. Pairs of floats (Dekker 1971, Knuth's
-TwoSum) keep the rounding error of each step, so that a stretch is the difference of two pairs without loss. The
-searches without a largest group need this; those with one use the cheaper sums around a cell's edge (see ``blocks``).
+TwoSum) hold the rounding error of each step, so that the sum over a range is the difference of two pairs without loss.
+The searches without a maximum group size need this; the others use the cheaper sums around the edge of a cell (see
+``row_blocks``).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ SUM, SQUARES, WEIGHT = 0, 2, 4  # rows of the table of prefix sums; the row afte
 
 @compiled
 def two_sum(a: float, b: float) -> Any:
-    """Return a + b and the rounding error of it."""
+    """Return a + b and its rounding error."""
     high = a + b
     part = high - a
     return high, (a - (high - part)) + (b - part)
@@ -26,7 +27,7 @@ def two_sum(a: float, b: float) -> Any:
 
 @compiled
 def two_product(a: float, b: float) -> Any:
-    """Return a · b and the rounding error of it."""
+    """Return a · b and its rounding error."""
     high = a * b
     t = 134217729.0 * a
     a1 = t - (t - a)

@@ -2,11 +2,12 @@
 
 The dynamic program F[j] = min F[i] + C(i, j) over k <= j-i <= 2k-1 (Stamm & Schaub 2024, section 2.1) runs in blocks
 of k columns. Block b (a multiple of k) holds the columns b..b+k-1. Every group that may end there begins before the
-value at the edge b and reaches it, for a group has at least k values. So all sums are taken from that edge to both
-sides: they belong to the group, nothing large cancels, and a cost is right to about k roundings wherever the data lie
-(section 4.1 of the paper restarts prefix sums at fixed cells instead, where a group may touch three cells and far
-values spoil near ones). After each block the totals are rebased (section 4.2): the smallest that is still needed
-becomes 0. A block costs O(k) and the minima of its rows, which is the part that the searches differ in.
+value at the edge b and reaches it, because a group has at least k values. So all sums are taken from that edge to both
+sides: all terms belong to the group, cancellation is small, and the error of a cost is about k roundings for any
+location of the data (section 4.1 of the paper restarts prefix sums at fixed cells instead, where a group may overlap
+three cells and distant values reduce the accuracy of the others). After each block the totals are rebased (section
+4.2): the smallest that is still needed becomes 0. A block costs O(k) and the minima of its rows; the searches differ in
+how they find these minima.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from shoal.core.compiled import compiled
 def fill(
     values: Any, weights: Any, b: int, lefts: int, rows: int, centre: int, sums: Any, mass: Any, head: Any, tail: Any
 ) -> None:
-    """Stand for the sums of a cost, which is bound later."""
+    """Hold the place of the sums of a cost, which is bound later."""
 
 
 @compiled
 def tie(values: Any, i: int, k: int) -> float:
-    """Stand for the surcharge of a cut between equal values, which is bound later."""
+    """Hold the place of the surcharge of a cut between equal values, which is bound later."""
     return 0.0
 
 
@@ -35,10 +36,10 @@ def tie(values: Any, i: int, k: int) -> float:
 def row_minima(
     head: Any, sums: Any, mass: Any, k: int, largest: int, most: int, rows: int, lowest: Any, lefts: Any
 ) -> None:
-    """Stand for a search, which is bound later.
+    """Hold the place of a search, which is bound later.
 
     Row v (column b+v of the paper) may have u values before the edge with k <= u+v <= largest and u <= most; write the
-    minimum of head[u] + cross(u, v) into lowest[v] and the largest u that reaches it into lefts[v].
+    minimum of head[u] + cross(u, v) into lowest[v] and the largest u that attains it into lefts[v].
     """
 
 
@@ -48,8 +49,8 @@ def blocks(
 ) -> int:
     """Fill ``total`` and ``last`` (the size of the last group) from column ``start`` on, up to ``stop`` inclusive.
 
-    ``start`` is k or what an earlier call returned, so that Python can look at the clock in between. For concave costs
-    (``largest`` below 0: no limit of its own) a group begins no earlier than the one that ends a column before.
+    ``start`` is k or what an earlier call returned, so that Python can report progress in between. For concave costs
+    (``largest`` below 0: no limit below 2k-1) a group begins no earlier than the one that ends a column before.
     """
     monotone = largest < 0
     largest = 2 * k - 1 if monotone else largest

@@ -1,7 +1,7 @@
 """direct: simple for SSE and small k, each group summed up from its last value. O(k n).
 
-Stamm & Schaub 2024, appendix A.1, without prefix sums: for k up to about 4 the few steps cost less than any table. The
-sums are those of the group itself, so rounding is no concern. For SSE only.
+Stamm & Schaub 2024, appendix A.1, without prefix sums: for k up to about 4 the few steps cost less than a table of
+sums. The sums are those of the group itself, so rounding errors are small. For SSE only.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 from shoal.core.compiled import compiled
 from shoal.methods.univariate.ties import squared_tie
 
-K = 2  # k, bound to each value on its own: the compiler then writes the few steps out one by one
-REBASE = 64
+K = 2  # k, bound to a constant, so that the compiler unrolls the loops
+REBASE_STEPS = 64  # totals are reduced by a common amount after this many values
 
 
 @compiled
 def direct(
     values: Any, weights: Any, k: int, largest: int, start: int, stop: int, sums: Any, mass: Any, total: Any, last: Any
 ) -> int:
-    """Fill ``total`` and ``last`` (the size of the last group) from column ``start`` on; as ``blocks``."""
+    """Fill ``total`` and ``last`` (the size of the last group) from column ``start`` on; see ``row_blocks.blocks``."""
     if start == K:
         for j in range(K, min(2 * K, stop + 1)):
             total[j] = around_last(values, j, j) + squared_tie(values, j, K)
@@ -30,7 +30,7 @@ def direct(
     end = min(stop + 1, start + (1 << 20))
     j = start
     while j < end:
-        pause = min(j + REBASE, end)
+        pause = min(j + REBASE_STEPS, end)
         base = total[j - K]
         for i in range(j - 2 * K + 1, j):
             total[i] -= base

@@ -1,8 +1,8 @@
 """divide: the middle row of a block first, then the rows between rows already known. O(n log k).
 
-Not in the paper: its blocks, with the minima of a totally monotone matrix found by halving instead of SMAWK. That takes
-up to log k looks at each value instead of a constant number, but each is a step of a plain loop, which on the whole
-was faster than SMAWK up to k = 3000 and on a par at k = 10,000; unlike simple+ it does not slow down on heavy ties.
+Not in the paper: the blocks of the paper, with the minima of a totally monotone matrix found by halving instead of
+SMAWK. Each value is read up to log k times instead of a constant number of times, but in a plain loop, which was faster
+than SMAWK up to k = 3000 and equally fast at k = 10,000; unlike simple+ it does not slow down on many ties.
 Valid for concave costs for which splitting is beneficial.
 """
 
@@ -17,7 +17,7 @@ from shoal.core.compiled import compiled
 
 @compiled
 def cross(sums: Any, mass: Any, centre: int, u: int, v: int) -> float:
-    """Stand for the cost, which is bound later."""
+    """Hold the place of the cost, which is bound later."""
     return 0.0
 
 

@@ -1,7 +1,7 @@
-"""layers: the best clustering with one group more than the layer before, by one SMAWK call. O(n) a layer.
+"""layers: the optimal clustering with one group more than in the previous layer, by one SMAWK call. O(n) per layer.
 
-Stamm & Schaub 2024, section 6: at most M groups of at least k values, a mixture of microaggregation and k-means in one
-dimension. For concave costs.
+Stamm & Schaub 2024, section 6: at most M groups of at least k values, which combines microaggregation with k-means in
+one dimension. For concave costs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""quadratic: every legal begin for every end. O(n²), or O(n m) with groups of at most m values.
+"""quadratic: every valid begin for every end. O(n²), or O(n m) with groups of at most m values.
 
-Stamm & Schaub 2024, section 2.1 (equation 3). The only search for costs that are merely ordered minimisable, where a
-larger group may be cheaper than its parts; also the slow twin of the fast ones.
+Stamm & Schaub 2024, section 2.1 (equation 3). The only search for costs that are ordered minimisable but not
+concave, where a larger group may cost less than its parts; also the reference implementation of the fast searches.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def quadratic(state: Any, smallest: int, largest: int, start: int, stop: int, to
         first = 0
         for i in range(max(j - largest, 0), j - smallest + 1):
             if before[i] < np.inf:
-                price = entry(j, i, state)
-                if price < best:
-                    best = price
+                candidate = entry(j, i, state)
+                if candidate < best:
+                    best = candidate
                     first = i
         total[j] = best
         begin[j] = first

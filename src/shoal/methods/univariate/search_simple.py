@@ -1,7 +1,7 @@
-"""simple: look at every legal size of the last group. O(k n).
+"""simple: try every valid size of the last group. O(k n).
 
 Stamm & Schaub 2024, appendix A.1 (Algorithm 2); Hansen & Mukherjee 2003. Valid whenever splitting is beneficial; also
-with a largest size, and for records in a given order.
+with a maximum size, and for records in a given order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from shoal.core.compiled import compiled
 
 @compiled
 def cross(sums: Any, mass: Any, centre: int, u: int, v: int) -> float:
-    """Stand for the cost, which is bound later."""
+    """Hold the place of the cost, which is bound later."""
     return 0.0
 
 

@@ -1,7 +1,7 @@
-"""simple+: look at every legal size of the last group that begins no earlier than the one before. O(k n).
+"""simple+: try every valid size of the last group that begins no earlier than the previous one. O(k n).
 
-Stamm & Schaub 2024, appendix A.1 (Algorithm 2). For concave costs the best begin moves only to the right, which leaves
-a few candidates per value on smooth data; heavy ties can need all k of them.
+Stamm & Schaub 2024, appendix A.1 (Algorithm 2). For concave costs the optimal begin moves only to the right, which
+leaves a few candidates per value on smooth data; many ties can need all k of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from shoal.core.compiled import compiled
 
 @compiled
 def cross(sums: Any, mass: Any, centre: int, u: int, v: int) -> float:
-    """Stand for the cost, which is bound later."""
+    """Hold the place of the cost, which is bound later."""
     return 0.0
 
 

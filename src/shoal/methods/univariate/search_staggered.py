@@ -1,7 +1,8 @@
 """staggered: SMAWK on blocks of k rows and at most 2k-1 columns. O(n).
 
-Stamm & Schaub 2024, section 3.4 (Algorithm 1, Figure 3). Sizes that are not allowed get penalties that keep the block
-totally monotone (appendix B.2): the later a begin that is too late, and the earlier one that is too early, the dearer.
+Stamm & Schaub 2024, section 3.4 (Algorithm 1, Figure 3). Sizes that are not allowed get penalties such that the block
+stays totally monotone (appendix B.2): the later a begin that is too late, and the earlier one that is too early, the
+larger the penalty.
 Valid for concave costs for which splitting is beneficial.
 """
 
@@ -12,12 +13,12 @@ from typing import Any
 from shoal.core.compiled import compiled
 from shoal.methods.univariate.smawk import smawk as row_search
 
-TOO_LARGE = 1e300
+PENALTY = 1e300
 
 
 @compiled
 def cross(sums: Any, mass: Any, centre: int, u: int, v: int) -> float:
-    """Stand for the cost, which is bound later."""
+    """Hold the place of the cost, which is bound later."""
     return 0.0
 
 
@@ -27,9 +28,9 @@ def value(v: int, column: int, state: Any) -> float:
     head, sums, mass, k, largest, most = state
     u = most - column
     if u + v < k:
-        return TOO_LARGE * (3.0 - u / (2.0 * k))
+        return PENALTY * (3.0 - u / (2.0 * k))
     if u + v > largest:
-        return TOO_LARGE * (1.0 + u / (2.0 * k))
+        return PENALTY * (1.0 + u / (2.0 * k))
     return float(head[u] + cross(sums, mass, 2 * k, u, v))
 
 

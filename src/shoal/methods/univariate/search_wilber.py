@@ -1,7 +1,7 @@
-"""Wilber's algorithm: two SMAWK calls per window that doubles. O(n) for concave costs.
+"""Wilber's algorithm: two SMAWK calls for each window, windows of doubling size. O(n) for concave costs.
 
-Wilber 1988, doi:10.1016/0196-6774(88)90032-6, as used by Stamm & Schaub 2024, section 2.1.2. Needs no largest group,
-so it also serves costs for which splitting is not beneficial, such as a constant cost per group.
+Wilber 1988, doi:10.1016/0196-6774(88)90032-6, as used by Stamm & Schaub 2024, section 2.1.2. Needs no maximum group
+size, so it is also valid for costs for which splitting is not beneficial, such as a constant cost per group.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from shoal.methods.univariate.unbounded import entry
 
 
 @compiled
-def wilber(state: Any, limit: int, place: Any, begin: Any, guess: Any) -> None:
-    """Go on until ``limit`` columns are final.
+def wilber(state: Any, limit: int, window: Any, begin: Any, guess: Any) -> None:
+    """Continue until ``limit`` columns are final.
 
-    ``place`` holds c and r: columns up to c are final, rows r..c may hold the minimum of later ones.
+    ``window`` holds c and r: columns up to c are final, rows r..c may hold the minimum of later ones.
     """
     total = state[3]
     n = total.size - 1
-    c, r = place
+    c, r = window
     while c < limit:
         p = min(2 * c - r + 1, n)
         row_search(c + 1, p - c, r, c - r + 1, state, begin[c + 1 : p + 1])
@@ -32,10 +32,10 @@ def wilber(state: Any, limit: int, place: Any, begin: Any, guess: Any) -> None:
         row_search(c + 2, p - c - 1, c + 1, p - c - 1, state, guess)
         found = p + 1
         for j in range(c + 2, p + 1):
-            price = entry(j, guess[j - c - 2], state)
-            if price < total[j]:
+            candidate = entry(j, guess[j - c - 2], state)
+            if candidate < total[j]:
                 found = j
-                total[j] = price
+                total[j] = candidate
                 begin[j] = guess[j - c - 2]
                 break
         if found > p:
@@ -44,8 +44,8 @@ def wilber(state: Any, limit: int, place: Any, begin: Any, guess: Any) -> None:
         else:
             r = begin[found]
             c = found
-    place[0] = c
-    place[1] = r
+    window[0] = c
+    window[1] = r
 
 
 def workspace(n: int) -> Any:

@@ -1,7 +1,8 @@
-"""The searches by name, what each is valid for, and the one that is fastest.
+"""The searches by name, the costs that each is valid for, and the choice of the fastest.
 
-Stamm & Schaub 2024, Figure 2: the more a cost promises, the faster a search may be. A search refuses a cost that does
-not keep its promise, since it would then return a clustering that is not the best without anybody noticing.
+Stamm & Schaub 2024, Figure 2: the more properties a cost has, the faster a search may be. Selecting a search for a cost
+without the properties that it needs raises ParameterError, because it would silently return a clustering that is not
+optimal.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from shoal.core.compiled import Kernel
-from shoal.errors import ParameterError, suggestion
+from shoal.errors import ParameterError
 from shoal.methods.univariate.binding import bind
 from shoal.methods.univariate.costs import COSTS, Cost
 from shoal.methods.univariate.row_blocks import blocks
@@ -29,14 +30,14 @@ from shoal.methods.univariate.smawk import smawk
 from shoal.methods.univariate.ties import surcharges
 from shoal.methods.univariate.unbounded import entry
 
-DIRECT = 5  # the largest k that is compiled on its own
+LARGEST_DIRECT_K = 5  # up to this k, ``direct`` is compiled for each k
 
 
 @dataclass(frozen=True)
 class Search:
-    """A search: its kernel, what it costs and what it needs.
+    """A search: its kernel, its time complexity and the properties that it needs.
 
-    ``capped``: it looks only at groups of at most 2k-1 values, which is enough where splitting is beneficial.
+    ``capped``: it tries only groups of at most 2k-1 values, which is enough where splitting is beneficial.
     """
 
     name: str
@@ -62,7 +63,7 @@ SEARCHES = {
 
 
 def choose(name: str, cost: Cost, k: int, *, splitting: bool, largest: int | None) -> Search:
-    """Return the search of that name, or for ``auto`` the fastest one that is valid; refuse one that is not.
+    """Return the search of that name, or for ``auto`` the fastest valid one; raise ParameterError if it is not valid.
 
     Examples
     --------
@@ -75,22 +76,20 @@ def choose(name: str, cost: Cost, k: int, *, splitting: bool, largest: int | Non
     """
     if name == "auto":
         return SEARCHES[_fastest(cost, k, splitting=splitting, largest=largest)]
-    if name not in SEARCHES:
-        raise ParameterError(f'there is no search "{name}"; {suggestion(name, ["auto", *SEARCHES])}')
     search = SEARCHES[name]
     if search.needs_concave and not cost.concave:
         raise ParameterError(f'search="{name}" needs a concave cost, which "{cost.name}" is not; use search="auto"')
     if search.capped and not splitting:
         raise ParameterError(
-            f'search="{name}" looks only at groups of up to 2k-1 records, which is not enough with a group cost or '
+            f'search="{name}" tries only groups of up to 2k-1 records, which is not enough with a group_cost or '
             'groups below k; use search="auto"'
         )
     if not search.capped and cost.cost is None:
-        raise ParameterError(f'search="{name}" does not know the cost "{cost.name}"; use search="auto"')
-    if name == "direct" and (cost.name != "sse" or k > DIRECT):
-        raise ParameterError(f'search="direct" is for cost="sse" and k up to {DIRECT}; use search="auto"')
+        raise ParameterError(f'search="{name}" has no kernel for the cost "{cost.name}"; use search="auto"')
+    if name == "direct" and (cost.name != "sse" or k > LARGEST_DIRECT_K):
+        raise ParameterError(f'search="direct" is for cost="sse" and k up to {LARGEST_DIRECT_K}; use search="auto"')
     if largest is not None and name not in {"simple", "quadratic"}:
-        raise ParameterError(f'search="{name}" knows no largest size; use search="auto"')
+        raise ParameterError(f'search="{name}" cannot limit the group size; use search="auto", or remove max_size')
     return search
 
 
@@ -100,14 +99,14 @@ def _fastest(cost: Cost, k: int, *, splitting: bool, largest: int | None) -> str
         return "quadratic" if largest is not None else "wilber"
     if largest is not None or not cost.concave:
         return "simple"
-    if k <= DIRECT:
+    if k <= LARGEST_DIRECT_K:
         return "direct" if cost.name == "sse" else "simple+"
     return "divide"
 
 
 @cache
 def capped_kernel(search: str, cost: str, k: int | None = None) -> Kernel:
-    """Return the dynamic program of a capped search for a cost; ``direct`` also wants to know k."""
+    """Return the dynamic program of a capped search for a cost; ``direct`` also needs k."""
     kernels = COSTS[cost]
     if search == "direct":
         return bind(direct, f"k={k}", K=k or 2)
@@ -121,15 +120,15 @@ def capped_kernel(search: str, cost: str, k: int | None = None) -> Kernel:
 
 @cache
 def unbounded_kernel(search: str, cost: str) -> Kernel:
-    """Return a search without a largest group for a cost."""
+    """Return a search without a maximum group size for a cost."""
     group_cost: Any = COSTS[cost].cost
-    price = bind(entry, cost, cost=group_cost)
-    row_search = bind(smawk, f"unbounded, {cost}", value=price)
+    bound_entry = bind(entry, cost, cost=group_cost)
+    row_search = bind(smawk, f"unbounded, {cost}", value=bound_entry)
     kernel = layer if search == "layer" else SEARCHES[search].kernel
-    return bind(kernel, cost, entry=price, row_search=row_search)
+    return bind(kernel, cost, entry=bound_entry, row_search=row_search)
 
 
 @cache
 def surcharge_kernel(cost: str) -> Kernel:
-    """Return the kernel that finds the surcharge of each cut between equal values."""
+    """Return the kernel that computes the surcharge of each cut between equal values."""
     return bind(surcharges, cost, tie=COSTS[cost].tie)

@@ -1,7 +1,7 @@
-"""SMAWK: the leftmost minimum of every row of a totally monotone matrix, in O(rows + columns) looks at it.
+"""SMAWK: the leftmost minimum of every row of a totally monotone matrix, in O(rows + columns) evaluations.
 
-Aggarwal, Klawe, Moran, Shor & Wilber 1987, doi:10.1007/BF01840359; the engine of the linear searches. The matrix is
-the function ``value``, which a search binds (see ``binding``). Written with levels in place of recursion: level 0 has
+Aggarwal, Klawe, Moran, Shor & Wilber 1987, doi:10.1007/BF01840359; used by the linear searches. The matrix is the
+function ``value``, which a search binds (see ``binding``). The recursion is written as a loop over levels: level 0 has
 all rows, each further level every second row of the one before.
 """
 
@@ -16,7 +16,7 @@ from shoal.core.compiled import compiled
 
 @compiled
 def value(row: int, column: int, state: Any) -> float:
-    """Stand for the entries of the matrix until a search binds its own; here ``state`` is the matrix itself."""
+    """Hold the place of the entries of the matrix, which a search binds; here ``state`` is the matrix itself."""
     return float(state[row, column])
 
 
@@ -25,7 +25,7 @@ def smawk(first_row: int, rows: int, first_column: int, columns: int, state: Any
     """Write the column of the leftmost minimum of row ``first_row + t`` into ``out[t]``."""
     if rows == 0 or columns == 0:
         return
-    kept = np.empty(2 * rows + 1, np.int64)  # the columns that survive, level after level
+    kept = np.empty(2 * rows + 1, np.int64)  # the columns that may hold a minimum, level after level
     ends = np.zeros(66, np.int64)
     level = 0
     count = rows
@@ -47,20 +47,20 @@ def smawk(first_row: int, rows: int, first_column: int, columns: int, state: Any
         ends[level + 1] = base + size
         level += 1
         count //= 2
-    while level > 0:  # INTERPOLATE: rows between two known minima look only at the columns between them
+    while level > 0:  # INTERPOLATE: rows between two known minima need only the columns between them
         level -= 1
         stride = 1 << level
-        place = ends[level]
+        position = ends[level]
         last = ends[level + 1] - 1
         for t in range(stride - 1, rows, 2 * stride):
             row = first_row + t
             stop = out[t + stride] if t + stride < rows else kept[last]
-            best = kept[place]
+            best = kept[position]
             lowest = value(row, best, state)
-            while kept[place] != stop:
-                place += 1
-                entry = value(row, kept[place], state)
+            while kept[position] != stop:
+                position += 1
+                entry = value(row, kept[position], state)
                 if entry < lowest:
                     lowest = entry
-                    best = kept[place]
+                    best = kept[position]
             out[t] = best

@@ -1,9 +1,9 @@
-"""Running a search for groups of any size: a cost per group, groups below k at a price, at most M groups.
+"""Running a search for groups of any size: a cost per group, groups below k at a cost, at most M groups.
 
-Stamm & Schaub 2024, section 6. With a cost per group (or a price per missing record) larger groups may pay, so the
-searches that stop at 2k-1 are not valid. At most M groups mix microaggregation with k-means: one layer per group, each
-an O(n) matrix search, O(M n) time and memory; nothing of it is needed where the best clustering has no more than M
-groups anyway.
+Stamm & Schaub 2024, section 6. With a cost per group (or per missing record) larger groups may be optimal, so the
+searches that stop at 2k-1 are not valid. A maximum of M groups combines microaggregation with k-means: one layer per
+group, each an O(n) matrix search, O(M n) time and memory. The layers are needed only where the optimal clustering has
+more than M groups.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from shoal.methods.univariate.costs import Cost
 from shoal.methods.univariate.prefix_sums import prefix_sums
 from shoal.methods.univariate.searches import surcharge_kernel, unbounded_kernel
 
-MOST_CELLS = 2_000_000_000  # of the table of layers, four bytes each
+MOST_CELLS = 2_000_000_000  # of the table of layers, with four bytes each
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a clustering may look like and what it costs beyond the cost of its groups.
+    """The constraints of a clustering, and its costs beyond those of the groups.
 
-    ``shortage`` below 0 means that groups below k are forbidden; ``largest`` and ``max_groups`` of 0 mean no limit.
+    ``shortage`` below 0 means that groups below k are not allowed; ``largest`` and ``max_groups`` of 0 mean no limit.
     """
 
     k: int
@@ -40,7 +40,7 @@ class Terms:
 
     @property
     def smallest(self) -> int:
-        """The smallest group allowed."""
+        """The minimum group size."""
         return self.k if self.shortage < 0 else 1
 
 
@@ -53,22 +53,22 @@ def uncapped_cuts(
     *,
     progress: Progress = SILENT,
 ) -> NDArray[np.int64]:
-    """Return the cuts of the best clustering on these terms.
+    """Return the cuts of the optimal clustering on these terms.
 
     Parameters
     ----------
     values
-        Sorted.
+        Sorted values.
     weights
         One per value; empty for costs without weights.
     cost
-        What a group costs.
+        The cost of a group.
     search
         ``wilber``, ``galil-park``, ``quadratic``, or ``layers`` where the number of groups is known to be too large.
     terms
-        Prices and limits.
+        Constraints and further costs.
     progress
-        Hears how far the work is.
+        Progress callback.
     """
     n = values.size
     begin = np.zeros(n + 1, np.int64)
@@ -84,12 +84,12 @@ def uncapped_cuts(
     else:
         module = search_wilber if search == "wilber" else search_galil_park
         extra = module.workspace(n)
-        place = np.zeros(2, np.int64)
-        while place[0] < n:
-            before = int(place[0])
-            kernel(state, min(before + (1 << 20), n), place, begin, *(extra if isinstance(extra, tuple) else (extra,)))
-            progress.advance(int(place[0]) - before)
-    _refuse_impossible(total[n], n, terms)
+        window = np.zeros(2, np.int64)
+        while window[0] < n:
+            before = int(window[0])
+            kernel(state, min(before + (1 << 20), n), window, begin, *(extra if isinstance(extra, tuple) else (extra,)))
+            progress.advance(int(window[0]) - before)
+    _check_possible(total[n], n, terms)
     cuts = backtrack(np.arange(n + 1) - begin, n)
     if terms.max_groups and cuts.size - 1 > terms.max_groups:
         return _layered_cuts(state, cost, terms, progress)
@@ -115,12 +115,12 @@ def _in_pieces(
 
 
 def _layered_cuts(state: Any, cost: Cost, terms: Terms, progress: Progress) -> NDArray[np.int64]:
-    """Return the best clustering with at most ``max_groups`` groups, one layer a group."""
+    """Return the optimal clustering with at most ``max_groups`` groups, one layer per group."""
     n, most = state[0].size, terms.max_groups
     if most * n > MOST_CELLS:
         raise ParameterError(
             f"max_groups={most} for {n} records needs a table of {4 * most * n / 1e9:.0f} GB; choose fewer groups, or "
-            "a group_cost, which steers their number without a table"
+            "a group_cost, which controls their number without a table"
         )
     progress.stage("cutting the sorted values, group by group", most)
     begins = np.zeros((most + 1, n + 1), np.int32)
@@ -145,7 +145,7 @@ def _layered_cuts(state: Any, cost: Cost, terms: Terms, progress: Progress) -> N
         total = grown
         progress.advance()
     t = int(np.argmin(ends))
-    _refuse_impossible(ends[t], n, terms)
+    _check_possible(ends[t], n, terms)
     cuts = [n]
     while cuts[-1] > 0:
         cuts.append(int(begins[t, cuts[-1]]))
@@ -153,7 +153,7 @@ def _layered_cuts(state: Any, cost: Cost, terms: Terms, progress: Progress) -> N
     return np.array(cuts[::-1])
 
 
-def _refuse_impossible(total: float, n: int, terms: Terms) -> None:
+def _check_possible(total: float, n: int, terms: Terms) -> None:
     if not np.isfinite(total):
         limit = f" to {terms.largest}" if terms.largest else " or more"
         count = f"at most {terms.max_groups} " if terms.max_groups else ""

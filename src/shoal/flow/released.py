@@ -1,0 +1,357 @@
+"""The last stage: the recoded table is recounted from scratch, described by a manifest, and released.
+
+The manifest holds what was done, so that a release can be repeated and verified, without a value of a record.
+
+Nothing that a :class:`Released` holds leads back to the original table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.core.grouping import Grouping
+from shoal.core.progress import SILENT, Progress
+from shoal.errors import RequirementNotMet, SchemaError
+from shoal.flow.group import Grouped
+from shoal.flow.prepare import Prepared
+from shoal.flow.recode import Recoded
+from shoal.methods.contract import Outcome
+from shoal.privacy.k_anonymity import Classes, verify_k
+from shoal.recoding.loss import Loss
+from shoal.schema.columns import Column, Role, Schema
+from shoal.schema.inference import looks_like_identifier
+from shoal.schema.plan import JsonDict, Plan, plain_value, requirements_dict
+from shoal.schema.requirements import Requirements, violation
+from shoal.tables import Table
+
+if TYPE_CHECKING:
+    from shoal.privacy.assessment import Assessment
+
+MANIFEST_VERSION = 2
+HEAVY_LOSS = 0.4
+"""The information loss of a column above which a remark is made."""
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something a person should know before the table is released: a code, the column it concerns, and a sentence."""
+
+    code: str
+    column: str | None
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Recount:
+    """What a count of the released table found.
+
+    Parameters
+    ----------
+    classes
+        The equivalence classes.
+    assessment
+        All privacy models, where requirements beyond k were requested.
+    compared
+        How the values of each confidential attribute were compared: ``ordered``, ``equal`` or ``hierarchical``.
+    """
+
+    classes: Classes
+    assessment: Assessment | None = None
+    compared: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """A released table with its evidence.
+
+    Parameters
+    ----------
+    plan
+        What was done.
+    table
+        The released table.
+    grouping
+        The group of each record.
+    recount
+        What was counted on the released table.
+    loss
+        What was lost.
+    outcome
+        What the method returned.
+    manifest
+        What was done, as a dictionary without values of records.
+    remarks
+        What a person should know before the table is released.
+    """
+
+    plan: Plan
+    table: Table
+    grouping: Grouping
+    recount: Recount
+    loss: Loss
+    outcome: Outcome
+    manifest: JsonDict
+    remarks: tuple[Remark, ...] = field(default=())
+
+    @property
+    def schema(self) -> Schema:
+        """Roles, kinds and treatment of the columns."""
+        return self.plan.schema
+
+    @property
+    def classes(self) -> Classes:
+        """The equivalence classes, counted on the finished table."""
+        return self.recount.classes
+
+    @property
+    def k(self) -> int:
+        """The size of the smallest equivalence class."""
+        return self.classes.k
+
+
+def release_table(
+    plan: Plan, prepared: Prepared, grouped: Grouped, recoded: Recoded, *, progress: Progress = SILENT
+) -> Released:
+    """Recount the recoded table and describe it.
+
+    Parameters
+    ----------
+    plan
+        What was requested.
+    prepared, grouped, recoded
+        The stages before.
+    progress
+        Progress callback.
+
+    Returns
+    -------
+    released
+        Raises if the recount finds a requirement violated: nothing is released then.
+    """
+    progress.stage("verifying")
+    recount = recount_table(recoded.table, plan.schema, plan.requirements)
+    remarks = _remarks(prepared, grouped, recoded)
+    manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)
+    return Released(
+        plan, recoded.table, grouped.grouping, recount, recoded.loss, grouped.outcome, manifest, remarks
+    )  # fmt: skip
+
+
+def recount_table(table: Table, schema: Schema, requirements: Requirements) -> Recount:
+    """Count k and assess every requirement on a finished table; raises where one is violated."""
+    classes = verify_k(table, schema.protected, requirements.k)
+    return _assessed(table, schema, requirements, classes) if requirements.beyond_k else Recount(classes)
+
+
+def _assessed(table: Table, schema: Schema, requirements: Requirements, classes: Classes) -> Recount:
+    """Return all privacy models on a finished table; raises where a requirement beyond k is violated."""
+    from shoal.flow.satisfy import confidential_values
+    from shoal.privacy.assessment import Assessment, assess_column
+    from shoal.privacy.equivalence_classes import MissingSemantics, equivalence_classes
+
+    columns = [schema[name] for name in schema.named(Role.CONFIDENTIAL)]
+    matching = equivalence_classes(table, schema.protected, MissingSemantics.DISTINCT)
+    _, values = confidential_values(table, columns)
+    assessed = {
+        column.name: assess_column(
+            matching.counts(column.codes, column.n_values), column.distance, l=requirements.recursive_l
+        )
+        for column in values
+    }
+    sizes = matching.sizes()
+    assessment = Assessment(
+        records=table.n_rows, sizes=sizes, members=sizes, quasi=tuple(schema.protected),
+        confidential=tuple(assessed), confidential_as="separate", missing_semantics=str(MissingSemantics.DISTINCT),
+        columns=assessed,
+    )  # fmt: skip
+    require(assessment, requirements)
+    return Recount(classes, assessment, {column.name: column.distance.name for column in values})
+
+
+def require(assessment: Assessment, requirements: Requirements) -> None:
+    """Raise :class:`shoal.errors.RequirementNotMet` with one sentence for all requirements that a table violates."""
+    if requirements.beyond_k and not assessment.columns:
+        raise SchemaError(f"{next(iter(requirements.requested()))} is about confidential attributes, but none is named")
+    violated = [
+        violation(name, requested, achieved)
+        for name, (requested, achieved, holds) in assessment.achieved(requirements).items()
+        if not holds
+    ]
+    if violated:
+        raise RequirementNotMet("; ".join(violated))
+
+
+def _remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> tuple[Remark, ...]:
+    """Return what a person should know before the table is released."""
+    schema, table = prepared.schema, prepared.table
+    remarks = []
+    for column in schema.columns:
+        if column.role in {Role.OTHER, Role.CONFIDENTIAL} and column.name != schema.sampling_weight:
+            reason = looks_like_identifier(table.typed(column.name))
+            if reason:
+                text = f'column "{column.name}" is released unchanged but may identify single persons ({reason})'
+                remarks.append(Remark("possible-identifier", column.name, text))
+    for name, count in prepared.imputed.items():
+        cells = "1 missing value" if count == 1 else f"{count} missing values"
+        were = "was" if count == 1 else "were"
+        text = f'{cells} of "{name}" {were} imputed and then replaced like all others'
+        remarks.append(Remark("imputed", name, text))
+    for name, count in grouped.blocks.added.items():
+        cells = "1 value" if count == 1 else f"{count} values"
+        were = "was" if count == 1 else "were"
+        text = f'{cells} of "{name}" {were} suppressed because the missingness pattern was too rare'
+        remarks.append(Remark("suppressed", name, text))
+    for name, loss in recoded.loss.columns.items():
+        if loss.information_loss > HEAVY_LOSS:
+            text = f'column "{name}" lost {100 * loss.information_loss:.0f} % of its information'
+            remarks.append(Remark("heavy-loss", name, text))
+    return (*remarks, *_vector_remarks(grouped.outcome, prepared.n))
+
+
+def _vector_remarks(outcome: Outcome, n: int) -> tuple[Remark, ...]:
+    """Return a remark where a method found frequencies of another number of records than the table has."""
+    several = outcome.diagnostics.get("blocks")
+    parts = several if isinstance(several, list) else [outcome.diagnostics]
+    found = [part for part in parts if isinstance(part, dict | type(outcome.diagnostics)) and "vector_records" in part]
+    counts = np.array([[part["vector_records"], part.get("records", n)] for part in found], np.int64).reshape(-1, 2)
+    if not (counts[:, 0] != counts[:, 1]).any():
+        return ()
+    text = (
+        f"the method found frequencies of {int(counts[:, 0].sum())} records; they were adjusted to the {n} records of "
+        "the table, so that none is lost, which changes its frequency tables by as much"
+    )
+    return (Remark("frequency-vector", None, text),)
+
+
+def build_manifest(
+    plan: Plan,
+    prepared: Prepared,
+    grouped: Grouped,
+    recoded: Recoded,
+    recount: Recount,
+    remarks: Sequence[Remark],
+) -> JsonDict:
+    """Return what was done, as a dictionary for JSON; it holds nothing that depends on time, place or threads."""
+    manifest = {
+        "manifest_version": MANIFEST_VERSION,
+        "shoal": version("shoal"),
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in ("numpy", "numba", "polars", "narwhals")},
+        "plan": plan.digest(),
+        "input": _table_entry(prepared.table),
+        "output": _table_entry(recoded.table),
+        "schema": _schema_entry(plan, recoded),
+        "requirements": requirements_dict(plan.requirements),
+        "method": _method_entry(plan, grouped),
+        "missing_values": {"imputed": dict(prepared.imputed), "suppressed": dict(grouped.blocks.added)},
+        "k": {"requested": int(plan.requirements.k), "achieved": recount.classes.k},
+        "groups": {
+            "count": len(grouped.grouping),
+            "average_size": grouped.grouping.n / len(grouped.grouping),
+            "sizes": {str(size): count for size, count in grouped.grouping.size_histogram().items()},
+        },
+        "loss": _loss_entry(recoded.loss),
+        "remarks": [{"code": remark.code, "column": remark.column, "text": remark.text} for remark in remarks],
+    }
+    if recount.assessment is not None:
+        manifest["achieved"] = _achieved_entry(plan, recount.assessment)
+        manifest["confidential_compared"] = dict(recount.compared)
+    return manifest
+
+
+def _table_entry(table: Table) -> JsonDict:
+    return {
+        "records": table.n_rows, "columns": len(table.names), "fingerprint": f"sha256:{table.fingerprint()}",
+    }  # fmt: skip
+
+
+def _schema_entry(plan: Plan, recoded: Recoded) -> JsonDict:
+    schema = plan.schema
+    return {
+        "columns": [_column_entry(column, recoded) for column in schema.columns],
+        "strata": list(schema.strata),
+        "sampling_weight": schema.sampling_weight,
+        "missing": str(schema.missing),
+        "decimals": plan.decimals,
+    }
+
+
+def _column_entry(column: Column, recoded: Recoded) -> JsonDict:
+    """Return a column; orders and hierarchies list values, so only their digests are given."""
+    entry: JsonDict = {"name": column.name, "role": str(column.role), "kind": str(column.kind)}
+    if column.role == Role.QUASI:
+        entry |= {"weight": column.weight, "recode": str(recoded.recodes[column.name])}
+        entry |= {} if column.missing is None else {"missing": str(column.missing)}
+        entry |= {} if column.order is None else {"order": _digest(column.order)}
+        entry |= {} if column.hierarchy is None else {"hierarchy": _digest(column.hierarchy)}
+    if column.role == Role.IDENTIFIER:
+        entry["dropped"] = True
+    return entry
+
+
+def _digest(value: object) -> str:
+    text = json.dumps(plain_value(value), sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def _method_entry(plan: Plan, grouped: Grouped) -> JsonDict:
+    """Return the requested method, and the methods that ran with all options resolved and their algorithm versions."""
+    call, outcome = plan.method, grouped.outcome
+    return {
+        "requested": {
+            "name": call.text, "options": plain_value(call.options), "seed": call.seed, "time_limit": call.time_limit,
+        },
+        "resolved": [
+            {
+                "name": run.name, "algorithm": run.identity, "options": plain_value(run.options),
+                "reason": run.reason, "built_in": run.built_in, "blocks": run.blocks,
+            }
+            for run in grouped.runs
+        ],
+        "blocks": len(grouped.blocks),
+        "stopped": outcome.stopped,
+        "diagnostics": plain_value(outcome.diagnostics),
+        "steps": [{"name": step.name, **plain_value(step.counts)} for step in grouped.steps],
+    }  # fmt: skip
+
+
+def _achieved_entry(plan: Plan, assessment: Assessment) -> JsonDict:
+    return {
+        name: {"requested": requested, "achieved": achieved}
+        for name, (requested, achieved, _) in assessment.achieved(plan.requirements).items()
+    }
+
+
+def _loss_entry(loss: Loss) -> JsonDict:
+    entry: JsonDict = {
+        "information_loss": loss.information_loss,
+        "sse": loss.sse,
+        "sst": loss.sst,
+        "columns": {
+            name: {
+                "information_loss": column.information_loss,
+                "sse": column.sse,
+                "sst": column.sst,
+                **({} if column.ncp is None else {"ncp": column.ncp, "total_il": column.total_il}),
+            }
+            for name, column in loss.columns.items()
+        },
+        "discernibility": loss.discernibility,
+        "c_avg": loss.c_avg,
+    }
+    if loss.objective is not None:
+        entry["objective"] = {name: getattr(loss.objective, name) for name in ("name", "value", "bound", "gap")}
+    if loss.frequency_tables is not None:
+        entry["frequency_tables"] = loss.frequency_tables.as_dict()
+    return entry

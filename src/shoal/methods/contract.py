@@ -1,0 +1,146 @@
+"""What a grouping method is and what it returns.
+
+A method is a plain function on arrays, ``f(points, k, *, ...) -> labels``. The name of its first parameter says what
+it reads: ``points`` (float64, n x d), ``values`` (one column) or ``codes`` (int32, n x m). It returns labels, the group
+number of each record, or an :class:`Outcome` where there is more to say: a representative record of each group, the
+objective with a proven bound, diagnostics.
+
+Further inputs are passed to functions that declare them as keyword-only parameters (:data:`INJECTED`); every other
+keyword-only parameter is an option of the method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Labels = NDArray[np.int64]
+DataKind = Literal["points", "values", "codes"]
+Stopped = Literal["finished", "time limit", "interrupted"]
+OptionValue = bool | int | float | str | None | Sequence["OptionValue"] | Mapping[str, "OptionValue"]
+Diagnostic = bool | int | float | str | None | Sequence["Diagnostic"] | Mapping[str, "Diagnostic"]
+Array = NDArray[np.float64] | NDArray[np.float32] | NDArray[np.int32]
+
+INJECTED = ("progress", "seed", "max_size", "time_limit", "column_weights", "record_weights", "units", "observed")
+"""Inputs that are passed to a method only if its function declares them."""
+
+
+class GroupingMethod(Protocol):
+    """A function that groups records."""
+
+    def __call__(self, data: Array, k: int, /) -> Labels | Outcome:
+        """Return the group of each record, or an outcome."""
+        ...
+
+
+class RefinementStep(Protocol):
+    """A function that improves or repairs a given grouping."""
+
+    def __call__(self, data: Array, labels: Labels, k: int, /) -> Labels | Outcome:
+        """Return the group of each record, or an outcome."""
+        ...
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The value that a method minimises, with a lower bound that it has proven.
+
+    Parameters
+    ----------
+    name
+        What is minimised: ``sse``, ``within-group distance``, ``chi-square`` or another cost.
+    value
+        The value of the grouping that was found.
+    bound
+        A proven lower bound; None if nothing was proven.
+    scope
+        The groupings that the bound holds for.
+
+    Examples
+    --------
+    >>> round(Objective("sse", 732.0, 549.0).gap, 4)
+    0.3333
+    >>> Objective("sse", 5.0).gap is None
+    True
+    """
+
+    name: str
+    value: float
+    bound: float | None = None
+    scope: str = "all groupings"
+
+    @property
+    def gap(self) -> float | None:
+        """By which share the value may exceed the best possible one: ``value / bound - 1``; None if that is unknown.
+
+        A value at (or, by rounding, below) its bound is optimal: the gap is 0. Where the bound is not positive, no
+        ratio exists and the gap is None.
+        """
+        if self.bound is None:
+            return None
+        if self.value <= self.bound:
+            return 0.0
+        return self.value / self.bound - 1.0 if self.bound > 0 else None
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the value is proven to be the best possible within the scope."""
+        return self.gap == 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a method returns.
+
+    Parameters
+    ----------
+    labels
+        The group number of each record.
+    representatives
+        The record that represents each group, if the method selects one; ``representatives[g]`` is a row index.
+    objective
+        The value that was minimised, with its bound, if the method states it.
+    diagnostics
+        What the method reports beside: counts of rounds, parameters that it chose. Names in snake_case, values that
+        JSON can hold, nothing that depends on the speed of the machine.
+    timings
+        Seconds of the parts of the run; never written into a manifest.
+    stopped
+        Why the method ended.
+    method, options
+        The method that made the groups, and its options; set where a method such as ``auto`` selects another one.
+    reason
+        Why that method was selected.
+
+    Examples
+    --------
+    >>> Outcome(np.array([0, 0, 1, 1]), diagnostics={"rounds": 3}).diagnostics["rounds"]
+    3
+    """
+
+    labels: Labels
+    representatives: NDArray[np.int64] | None = None
+    objective: Objective | None = None
+    diagnostics: Mapping[str, Diagnostic] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
+    stopped: Stopped = "finished"
+    method: str = ""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    reason: str = ""
+
+    def with_diagnostics(self, **diagnostics: Diagnostic) -> Outcome:
+        """Return the outcome with further diagnostics."""
+        return replace(self, diagnostics={**self.diagnostics, **diagnostics})
+
+    def regrouped(self, labels: Labels) -> Outcome:
+        """Return the outcome for other groups: what was selected and proven for the old groups no longer holds."""
+        return replace(self, labels=labels, representatives=None, objective=None)
+
+
+def labels_of(result: Labels | Outcome) -> Labels:
+    """Return the labels of what a method returned."""
+    return result.labels if isinstance(result, Outcome) else result

@@ -1,0 +1,52 @@
+"""Hierarchies from files, from nested mappings, and from the values of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from shoal.core.hierarchy import Hierarchy
+from shoal.errors import SchemaError
+from shoal.schema.columns import Column
+from shoal.tables import Table
+from shoal.tables.hierarchy_files import read_hierarchy_rows
+
+
+def read_hierarchy(path: str | Path, *, delimiter: str | None = None) -> Hierarchy:
+    """Read a file with one row per value: the value, then its ancestors from near to far, without a header.
+
+    Parameters
+    ----------
+    path
+        A text file such as ARX writes it.
+    delimiter
+        The separator of fields; ``;``, a tabulator or ``,``, detected in this order if not given.
+
+    Returns
+    -------
+    hierarchy
+        The tree.
+    """
+    rows = read_hierarchy_rows(Path(path), delimiter)
+    try:
+        return Hierarchy(rows)
+    except SchemaError as problem:
+        raise SchemaError(f'hierarchy file "{path}": {problem}') from None
+
+
+def hierarchy_of(column: Column, table: Table) -> Hierarchy:
+    """Return the tree of a column: the one it was given, read from its file, or built from its values.
+
+    ``column.hierarchy`` is a :class:`Hierarchy`, the path of a file, nested mappings, or one of the words ``auto``,
+    ``flat``, ``prefixes``, ``intervals``, ``order`` and ``calendar``; nothing means ``auto``.
+    """
+    given = column.hierarchy
+    if isinstance(given, Hierarchy):
+        return given
+    if isinstance(given, Mapping):
+        return Hierarchy.from_nested(given)
+    from shoal.schema.hierarchy_building import BUILDERS, build_hierarchy
+
+    if given is None or given in BUILDERS:
+        return build_hierarchy(column, table.column(column.name), "auto" if given is None else str(given))
+    return read_hierarchy(given)

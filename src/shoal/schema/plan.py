@@ -1,0 +1,227 @@
+"""A plan: all that determines a release, besides the table itself.
+
+``Plan`` holds the schema, the requirements, the method with its options, and how numbers are released. The run file,
+the manifest and the history of a study hold plans; the digest of a plan names its result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from shoal.core.deadline import seconds_of
+from shoal.core.text import function_name
+from shoal.errors import ParameterError, suggestion
+from shoal.schema.columns import Schema
+from shoal.schema.requirements import Requirements
+
+Decimals = int | Literal["input", "full"]
+JsonDict = dict[str, Any]
+"""What JSON holds: the values are plain, and nested as the writer states."""
+PLAN_VERSION = 1
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a text file is read; what is None is detected.
+
+    Parameters
+    ----------
+    delimiter
+        The separator of fields.
+    encoding
+        The encoding.
+    decimal
+        The decimal separator, ``"."`` or ``","``.
+    na_values
+        Texts that mean a missing value besides the empty field, for example ``("NA", "?")``.
+
+    Examples
+    --------
+    >>> ReadOptions.of({"delimeter": ";"})
+    Traceback (most recent call last):
+        ...
+    shoal.errors.ParameterError: there is no read option "delimeter"; did you mean "delimiter"?
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    na_values: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any] | ReadOptions | None) -> ReadOptions:
+        """Return the options of a mapping; an unknown name raises ParameterError."""
+        if isinstance(options, ReadOptions):
+            return options
+        given = dict(options or {})
+        names = [entry.name for entry in fields(cls)]
+        for name in given:
+            if name not in names:
+                raise ParameterError(f'there is no read option "{name}"; {suggestion(name, names)}')
+        if isinstance(given.get("na_values"), str):
+            given["na_values"] = (given["na_values"],)
+        given["na_values"] = tuple(given.get("na_values") or ())
+        return cls(**given)
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that are not left to detection."""
+        return {name: value for name, value in asdict(self).items() if value}
+
+
+@dataclass(frozen=True)
+class MethodCall:
+    """A grouping method with its options.
+
+    Parameters
+    ----------
+    name
+        A registered name, or a function.
+    options
+        Options of the method.
+    seed
+        Seed of the random numbers.
+    time_limit
+        Seconds, or a text such as ``60s`` or ``5m``; None for no limit.
+
+    Examples
+    --------
+    >>> MethodCall("auto", {"effort": "best"}, time_limit="5m").time_limit
+    300.0
+    """
+
+    name: str | Callable[..., Any] = "auto"
+    options: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
+    seed: int = 0
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.seed, bool) or not hasattr(self.seed, "__index__"):
+            raise ParameterError(f"seed must be an integer, not {self.seed!r}")
+        object.__setattr__(self, "seed", int(self.seed))
+        object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
+        if self.time_limit is not None:
+            object.__setattr__(self, "time_limit", seconds_of(self.time_limit))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MethodCall, (self.name, dict(self.options), self.seed, self.time_limit)
+
+    @property
+    def text(self) -> str:
+        """The name as text: a registered name, or module and name of a function."""
+        return self.name if isinstance(self.name, str) else function_name(self.name)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that determines a release of a given table.
+
+    Parameters
+    ----------
+    schema
+        Roles, kinds and treatment of the columns.
+    requirements
+        k and further requirements.
+    method
+        The grouping method with its options.
+    decimals
+        Decimals of released numbers: ``input`` (integer columns stay integers), a number, or ``full``.
+    reading
+        How the text file was read.
+
+    Examples
+    --------
+    >>> from shoal.schema.columns import Column, Kind, Role
+    >>> plan = Plan(Schema((Column("age", Role.QUASI, Kind.NUMERIC),)), Requirements(k=5))
+    >>> plan.digest() == plan.digest(), len(plan.digest())
+    (True, 64)
+    """
+
+    schema: Schema
+    requirements: Requirements
+    method: MethodCall = field(default_factory=MethodCall)
+    decimals: Decimals = "input"
+    reading: ReadOptions = field(default_factory=ReadOptions)
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.decimals, int) and not isinstance(self.decimals, bool) and 0 <= self.decimals <= 15
+        if self.decimals not in {"input", "full"} and not number:
+            raise ParameterError(f"decimals={self.decimals!r} is not possible; choose input, full or 0 to 15")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan for JSON; orders, hierarchies and mappings are included in full."""
+        return {
+            "version": PLAN_VERSION,
+            "schema": schema_dict(self.schema),
+            "requirements": requirements_dict(self.requirements),
+            "method": {
+                "name": self.method.text,
+                "options": plain_value(self.method.options),
+                "seed": self.method.seed,
+                "time_limit": self.method.time_limit,
+            },
+            "decimals": self.decimals,
+            "reading": plain_value(self.reading.given()),
+        }
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the plan as canonical JSON."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def requirements_dict(requirements: Requirements) -> dict[str, Any]:
+    """Return the requirements that are requested, for JSON."""
+    given = {"k": int(requirements.k), "max_size": requirements.max_size}
+    given |= {"global_recoding": True} if requirements.global_recoding else {}
+    return {name: plain_value(value) for name, value in (given | requirements.requested()).items() if value is not None}
+
+
+def schema_dict(schema: Schema) -> dict[str, Any]:
+    """Return a schema for JSON."""
+    return {
+        "columns": [
+            {
+                name: plain_value(value)
+                for name, value in (
+                    ("name", column.name), ("role", column.role), ("kind", column.kind), ("weight", column.weight),
+                    ("order", column.order), ("recode", column.recode), ("missing", column.missing),
+                    ("hierarchy", column.hierarchy),
+                )
+                if value is not None and (name, value) != ("weight", 1.0)
+            }
+            for column in schema.columns
+        ],
+        "strata": list(schema.strata),
+        "sampling_weight": schema.sampling_weight,
+        "missing": str(schema.missing),
+    }  # fmt: skip
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value as JSON holds it: enumerations as text, NumPy numbers as plain ones, trees as their paths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain_value({"k": np.int64(5), "names": ("a", "b")})
+    {'k': 5, 'names': ['a', 'b']}
+    """
+    if isinstance(value, StrEnum | Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(item) for key, item in value.items()}
+    if hasattr(value, "labels") and hasattr(value, "parents"):  # a hierarchy
+        return {"labels": list(value.labels), "parents": [int(parent) for parent in value.parents]}
+    if hasattr(value, "item") and not hasattr(value, "__len__"):
+        return value.item()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain_value(item) for item in value]
+    return value

@@ -1,0 +1,72 @@
+"""The same word for the same thing in Python and on the command line."""
+
+import inspect
+
+import pytest
+import typer
+
+import shoal
+from shoal.api.evaluation import evaluate
+from shoal.cli import flags
+from shoal.cli.application import app
+
+FUNCTIONS = {
+    "protect": shoal.protect,
+    "compare": shoal.compare,
+    "assess": shoal.assess,
+    "verify": shoal.verify,
+    "evaluate": evaluate,
+}
+OF_ARGUMENT = {  # arguments of Python that are written in another number, or as several options
+    "column_weights": ["--column-weight"],
+    "hierarchies": ["--hierarchy"],
+    "kinds": ["--numeric", "--nominal", "--ordinal"],
+    "orders": ["--ordinal"],
+    "read_options": ["--delimiter", "--encoding", "--decimal", "--na-values"],
+    "progress": ["--quiet"],
+    "options": ["--option"],
+    "data": [],
+    "original": [],
+    "released": [],
+    "choices": [],  # further arguments of compare, which are those of protect
+}
+
+
+def options_of(command):
+    commands = typer.main.get_command(app).commands
+    return {name for parameter in commands[command].params for name in parameter.opts}
+
+
+@pytest.mark.parametrize("command", FUNCTIONS)
+def test_every_argument_of_the_function_is_an_option_of_the_command(command):
+    known = options_of(command)
+    for argument in inspect.signature(FUNCTIONS[command]).parameters:
+        if (command, argument) == ("compare", "options"):
+            continue  # options of several methods are a mapping of mappings, which only Python can write
+        for option in OF_ARGUMENT.get(argument, [f"--{argument.replace('_', '-')}"]):
+            assert option in known, f"shoal {command} has no {option}"
+
+
+@pytest.mark.parametrize("command", FUNCTIONS)
+@pytest.mark.parametrize("group", ["roles", "reading", "output"])
+def test_every_command_has_the_shared_options(command, group):
+    wanted = {f"--{name.replace('_', '-')}" for name in flags.GROUPS[group]}
+    assert wanted <= options_of(command)
+
+
+@pytest.mark.parametrize("command", ["protect", "compare"])
+@pytest.mark.parametrize("group", ["treatment", "models"])
+def test_protect_and_compare_share_their_treatment(command, group):
+    wanted = {f"--{name.replace('_', '-')}" for name in flags.GROUPS[group]}
+    assert wanted <= options_of(command)
+
+
+def test_a_list_option_can_be_written_on_the_command_line(tmp_path):
+    from shoal.cli.protect import method_options
+
+    assert method_options("safe", ["tables=0,1,0+1"]) == {"tables": "0,1,0+1"}
+    assert method_options("mona-plus", ["passes=2", "leaf=mdav"]) == {"passes": 2, "leaf": "mdav"}
+    with pytest.raises(shoal.errors.ParameterError, match="write it as NAME=VALUE"):
+        method_options("mdav", ["single"])
+    with pytest.raises(shoal.errors.ParameterError, match="give it as seed="):
+        method_options("set-partition", ["seed=3"])

@@ -1,0 +1,48 @@
+import polars as pl
+import pytest
+
+import shoal
+from shoal.core import memory
+from shoal.core.memory import check_memory, free_memory, memory_for
+from shoal.errors import DataError
+
+
+def test_a_table_larger_than_memory_raises_an_error_that_states_what_would_fit():
+    with pytest.raises(DataError, match="about 9,500,000 records would fit"):
+        check_memory(10**8, 10, 5, available=1_600_000_000)
+    check_memory(9_500_000, 10, 5, available=1_600_000_000)
+    check_memory(10**8, 10, 5, available=memory_for(10**8, 10, 5))
+
+
+def test_memory_stays_below_three_tables():
+    for d in (6, 10, 50):
+        assert memory_for(10**7, d, 5) <= 3 * 8 * 10**7 * d
+
+
+def test_float32_needs_less():
+    assert memory_for(10**7, 10, 5, bytes_per_number=4) < memory_for(10**7, 10, 5)
+
+
+def test_a_table_that_is_present_needs_less_free_memory():
+    with pytest.raises(DataError, match="storage=float32"):
+        check_memory(10**7, 10, 5, available=10**9)
+    check_memory(10**7, 10, 5, available=10**9, present=True)
+    with pytest.raises(DataError, match="attributes, or a larger machine"):
+        check_memory(10**8, 10, 5, available=10**9, bytes_per_number=4)
+
+
+def test_free_memory_is_positive_where_the_system_reports_it():
+    free = free_memory()
+    assert free is None or free > 0
+
+
+def test_protect_and_group_raise_an_error_for_a_table_that_does_not_fit(monkeypatch):
+    people = pl.DataFrame({"a": range(1000), "b": range(1000)})
+    monkeypatch.setattr(memory, "free_memory", lambda: 20_000)
+    monkeypatch.setattr("shoal.flow.prepare.CHECKED_BYTES", 0)  # small matrices are not checked otherwise
+    for call in (
+        lambda: shoal.protect(people, 5, quasi=["a", "b"], method="mona-plus"),
+        lambda: shoal.group(people.to_numpy(), 5),
+    ):
+        with pytest.raises(DataError, match=r"need about .* GB of memory, .* records would fit"):
+            call()
