@@ -127,7 +127,7 @@ def draw_rows(title: str, names: list[str], rows: Sequence[tuple[object, ...]], 
     """Print a small table, optionally with rows that never take a second line."""
     grid = Grid(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in names:
-        grid.add_column(_plain(name), no_wrap=one_line)
+        grid.add_column(_plain(name), no_wrap=one_line, overflow="ellipsis" if one_line else "fold")
     for row in rows:
         grid.add_row(*("" if value is None else _plain(str(value)) for value in row))
     console().print(grid)
