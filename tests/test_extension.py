@@ -70,7 +70,9 @@ def test_an_installed_package_adds_a_method(installed):
 
 
 def test_the_list_of_methods_says_that_it_is_not_built_in(installed):
-    listed = {entry["name"]: entry for entry in json.loads(run(installed, "-m", "shoal", "methods", "--json"))}
+    listed = {
+        entry["name"]: entry for entry in json.loads(run(installed, "-m", "shoal", "methods", "--json"))["methods"]
+    }
     assert not listed["example-hilbert"]["built_in"]
     assert [option["name"] for option in listed["example-hilbert"]["options"]] == ["bits"]
     assert all(entry["built_in"] for name, entry in listed.items() if name != "example-hilbert")

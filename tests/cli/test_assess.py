@@ -38,23 +38,23 @@ def test_a_table_for_people(file):
 
 def test_json_for_machines(file):
     result = run("assess", file, "--quasi", "age", "--confidential", "diagnosis,cost", "-m", 4, "--json")
-    told = json.loads(result.output)
-    assert told["figures"]["k"] == 3
-    assert told["figures"]["l"] == 1
-    assert told["columns"]["cost"]["distance"] == "ordered"
-    assert told["columns"]["diagnosis"]["distance"] == "equal"
-    assert told["m"] == 4
-    assert 0 <= told["figures"]["m_t"] <= told["figures"]["t"]
+    printed = json.loads(result.output)
+    assert printed["figures"]["k"] == 3
+    assert printed["figures"]["l"] == 1
+    assert printed["columns"]["cost"]["distance"] == "ordered"
+    assert printed["columns"]["diagnosis"]["distance"] == "equal"
+    assert printed["m"] == 4
+    assert 0 <= printed["figures"]["m_t"] <= printed["figures"]["t"]
 
 
 def test_kinds_orders_and_hierarchies_from_the_command_line(file, tmp_path):
     (tmp_path / "tree.csv").write_text("A;lung;*\nB;lung;*\nC;heart;*\n", encoding="utf-8")
     words = ["assess", file, "--quasi", "age", "--confidential", "diagnosis,cost", "--nominal", "cost", "--json"]
-    told = json.loads(run(*words, "--hierarchy", f"diagnosis={tmp_path / 'tree.csv'}").output)
-    assert told["columns"]["cost"]["distance"] == "equal"
-    assert told["columns"]["diagnosis"]["distance"] == "hierarchical"
-    told = json.loads(run(*words, "--ordinal", "diagnosis=A<B<C").output)
-    assert told["columns"]["diagnosis"]["distance"] == "ordered"
+    printed = json.loads(run(*words, "--hierarchy", f"diagnosis={tmp_path / 'tree.csv'}").output)
+    assert printed["columns"]["cost"]["distance"] == "equal"
+    assert printed["columns"]["diagnosis"]["distance"] == "hierarchical"
+    printed = json.loads(run(*words, "--ordinal", "diagnosis=A<B<C").output)
+    assert printed["columns"]["diagnosis"]["distance"] == "ordered"
 
 
 def test_missing_values_mean_what_is_said(tmp_path):
@@ -79,10 +79,10 @@ def test_verify_exits_0_or_1(file, limits, code):
     result = run("verify", file, "-k", 3, "--quasi", "age", "--confidential", "diagnosis", *limits)
     assert result.exit_code == code, result.output
     assert "k=3 is satisfied" in result.output
-    told = json.loads(
+    printed = json.loads(
         run("verify", file, "-k", 3, "--quasi", "age", "--confidential", "diagnosis", *limits, "--json").output
     )
-    assert told["satisfied"] == (code == 0)
+    assert printed["satisfied"] == (code == 0)
 
 
 @pytest.mark.parametrize("limits", [["--t", "1.5"], ["--l", "2.5"], ["--l", "2", "--l-kind", "many"], ["--alpha", "0"]])

@@ -177,7 +177,7 @@ def test_methods_are_listed_and_explained():
     assert "mdav" in run("methods").stdout
     assert "Thaeter" in run("methods", "mdav").stdout
     refused(run("methods", "mdv"), 'there is no method "mdv"; did you mean "mdav"?')
-    assert any(method["name"] == "mdav" for method in json.loads(run("methods", "--json").stdout))
+    assert any(method["name"] == "mdav" for method in json.loads(run("methods", "--json").stdout)["methods"])
 
 
 def test_help_and_version_need_no_compiler_and_no_table_library():

@@ -1,9 +1,11 @@
 """The same word for the same thing in Python and on the command line."""
 
 import inspect
+import json
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import shoal
 from shoal.api.evaluation import evaluate
@@ -70,3 +72,19 @@ def test_a_list_option_can_be_written_on_the_command_line(tmp_path):
         method_options("mdav", ["single"])
     with pytest.raises(shoal.errors.ParameterError, match="give it as seed="):
         method_options("set-partition", ["seed=3"])
+
+
+def test_what_json_prints_has_a_version(tmp_path):
+    people = tmp_path / "people.csv"
+    shoal.datasets.patients(30).write_csv(people)
+    commands = [
+        ["assess", people, "--quasi", "age"],
+        ["verify", people, "-k", "2", "--quasi", "sex"],
+        ["compare", people, "-k", "3", "--methods", "mdav", "--quasi", "age"],
+        ["evaluate", people, people, "--quasi", "age"],
+        ["schema", people],
+        ["methods"],
+    ]
+    for command in commands:
+        printed = CliRunner().invoke(app, [*map(str, command), "--json"])
+        assert json.loads(printed.stdout)["json_version"] == flags.JSON_VERSION, command

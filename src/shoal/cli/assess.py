@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -42,7 +41,7 @@ def assess_command(
             progress=progress,
         )
     if given.json:
-        typer.echo(json.dumps(assessment.to_dict(), indent=2, ensure_ascii=False))
+        flags.print_json(assessment.to_dict())
     elif not given.quiet:
         _draw(assessment)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -60,7 +59,7 @@ def compare_command(
         )
     written = comparison.write(*targets) if targets else []
     if given.json:
-        typer.echo(json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False))
+        flags.print_json(comparison.to_dict())
     elif not given.quiet:
         draw_rows("", list(HEADINGS), comparison.rows())
         for name, reason in comparison.reasons().items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -40,7 +39,7 @@ def evaluate_command(
             target=target, seed=seed, read_options=given.read_options(), progress=progress,
         )  # fmt: skip
     if given.json:
-        typer.echo(json.dumps({"risk": risks.to_dict(), "utility": uses.to_dict()}, indent=2, ensure_ascii=False))
+        flags.print_json({"risk": risks.to_dict(), "utility": uses.to_dict()})
         return
     if given.quiet:
         return

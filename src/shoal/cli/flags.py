@@ -18,6 +18,8 @@ import typer
 
 from shoal.errors import ParameterError
 
+JSON_VERSION = 1
+"""The version of what ``--json`` prints; the manifest and the plan have versions of their own."""
 File = Annotated[Path, typer.Argument(help="The table: CSV (also .gz), Parquet, Arrow, SPSS, Stata or SAS.")]
 K = Annotated[int, typer.Option("-k", "--k", help="Minimum group size (k).")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Output file; the extension sets the format.")]
@@ -305,6 +307,13 @@ def _recodes(texts: Sequence[str] | None) -> str | dict[str, str] | None:
     if single and len(recodes) > 1:
         raise ParameterError(f"--recode {','.join(recodes)}: give one for all columns, or NAME=R for each")
     return single[0] if single else split_pairs(texts, "--recode") or None
+
+
+def print_json(result: Mapping[str, Any]) -> None:
+    """Print a result as JSON, with the version of its structure first."""
+    import json
+
+    typer.echo(json.dumps({"json_version": JSON_VERSION, **result}, indent=2, ensure_ascii=False))
 
 
 def use_threads(threads: int | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -24,7 +23,7 @@ def methods_command(
 
     listed = [shoal.get_method(name)] if name else list(shoal.all_methods().values())
     if given.json:
-        typer.echo(json.dumps([_description(info) for info in listed], indent=2, ensure_ascii=False))
+        flags.print_json({"methods": [_description(info) for info in listed]})
         return
     if name is not None:
         description = _description(listed[0])

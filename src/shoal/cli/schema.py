@@ -22,7 +22,7 @@ def schema_command(
     from shoal.cli.terminal import console, draw_rows
     from shoal.schema.inference import infer_schema
     from shoal.schema.loading import load_typed
-    from shoal.schema.plan import ReadOptions
+    from shoal.schema.plan import ReadOptions, schema_dict
     from shoal.schema.toml import format_schema
     from shoal.tables import check_output, write_files
     from shoal.tables.files import write_text
@@ -32,7 +32,7 @@ def schema_command(
     schema = infer_schema(load_typed(file, ReadOptions.of(given.read_options())))
     text = format_schema(schema, file.name)
     if given.json:
-        typer.echo(schema_json(schema))
+        flags.print_json(schema_dict(schema))
     if output is None:
         if not given.json:
             typer.echo(text, nl=False)
@@ -41,12 +41,3 @@ def schema_command(
     if not given.silent:
         draw_rows("", ["column", "role", "kind", "reason"], schema.explain())
         console().print(f"\nwritten: {output}. Review it, then use it with --schema {output}", soft_wrap=True)
-
-
-def schema_json(schema: object) -> str:
-    """Return a schema as JSON text."""
-    import json
-
-    from shoal.schema.plan import schema_dict
-
-    return json.dumps(schema_dict(schema), indent=2, ensure_ascii=False)  # type: ignore[arg-type]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -44,7 +43,7 @@ def verify_command(
     achieved = assessment.achieved(requirements)
     holds = assessment.k >= k and all(enough for _, _, enough in achieved.values())
     if given.json:
-        typer.echo(json.dumps(_result(assessment, k, achieved, holds=holds), indent=2))
+        flags.print_json(_result(assessment, k, achieved, holds=holds))
     elif not given.quiet:
         _draw(assessment, k, achieved)
     if not holds:
