@@ -131,8 +131,9 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         self.method_ = outcome.method
         sites, labels = _settled(points, _means(points, outcome.labels), self.k)
         grouping = Grouping(labels, self.k)
-        order = labels[np.unique(grouping.labels, return_index=True)[1]]
-        self._sites = _Sites(sites.centres[order], sites.start[order])
+        self._sites = sites  # in the order of the last search, so that transform breaks ties in the same way
+        self._group_of_site = np.empty(len(grouping), np.int64)
+        self._group_of_site[labels] = grouping.labels
         self.labels_ = grouping.labels.copy()
         self.sizes_ = grouping.sizes.copy()
         self.representatives_ = self._middle + _means(offsets, self.labels_)
@@ -174,7 +175,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         check_is_fitted(self)
         table = validate_data(self, X, dtype=np.float64, reset=False)
         found, _ = self._sites.nearest((table - self._middle) / self._scale)
-        released: NDArray[np.float64] = self.representatives_[found]
+        released: NDArray[np.float64] = self.representatives_[self._group_of_site[found]]
         return released
 
     def _learn_scale(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
