@@ -26,12 +26,10 @@ def one_run(source, target):
     """Protect a file with groups that cost nothing; prints seconds per stage and memory."""
     import pyarrow.parquet  # noqa: F401 - part of the baseline
 
-    from shoal.api.protect import protect as api
+    import shoal
     from shoal.core.progress import Progress
-    from shoal.methods.registry import method
 
-    @method("in-file-order", title="-", cost="n", guarantee="-", reference="-", when="benchmarks")
-    def in_file_order(points, k, *, progress):
+    def in_file_order(points, k):
         return np.minimum(np.arange(len(points)) // k, len(points) // k - 1)
 
     class Clock(Progress):
@@ -54,7 +52,7 @@ def one_run(source, target):
         if source.endswith(".csv")
         else pl.scan_parquet(source).collect_schema().names()
     )
-    release = api.protect(source, K, quasi=names, method="in-file-order", progress=clock)
+    release = shoal.protect(source, K, quasi=names, method=in_file_order, progress=clock)
     clock.stage("writing")
     release.write(target)
     clock.stage("end")
