@@ -180,8 +180,9 @@ def group_records(
     guaranteed = None if info.max_size is None else info.max_size(k)
     largest = [limit for limit in (requirements.max_size, guaranteed) if limit is not None]
     labels, order = canonical_order(labels)
+    grouping = Grouping(labels, k, max_size=min(largest, default=None))
     outcome = Outcome(
-        labels=labels,
+        labels=grouping.labels,  # one array for both
         representatives=None if representatives is None else representatives[order],
         objective=_joint_objective([outcome.objective for outcome in outcomes]),
         diagnostics=_joint_diagnostics(outcomes),
@@ -191,7 +192,6 @@ def group_records(
         options=outcomes[0].options if len(outcomes) == 1 else {},
         reason=outcomes[0].reason if len({outcome.reason for outcome in outcomes}) == 1 else "",
     )
-    grouping = Grouping(labels, k, max_size=min(largest, default=None))
     return Grouped(requirements, grouping, blocks, outcome, _runs(outcomes, info))
 
 
@@ -203,8 +203,11 @@ def method_for(prepared: Prepared, call: MethodCall) -> MethodInfo:
 def find_blocks(prepared: Prepared, k: int) -> Blocks:
     """Return the blocks for a k: strata, cut by missingness pattern; rare patterns join others by suppressing cells."""
     n, patterns = prepared.n, prepared.by_pattern
-    order = np.argsort(prepared.strata, kind="stable")
-    strata = np.split(order, np.cumsum(np.bincount(prepared.strata))[:-1])
+    if prepared.strata is None:
+        strata = [np.arange(n)]
+    else:
+        order = np.argsort(prepared.strata, kind="stable")
+        strata = np.split(order, np.cumsum(np.bincount(prepared.strata))[:-1])
     small = [rows.size for rows in strata if rows.size < k]
     if small and prepared.schema.strata:
         names = " x ".join(f'"{name}"' for name in prepared.schema.strata)

@@ -38,7 +38,7 @@ class Prepared:
     encoding
         The encoding of the whole table.
     strata
-        The stratum of each record.
+        The stratum of each record; None if there are no strata.
     by_pattern
         The missing cells of the columns whose missingness pattern no group may mix.
     imputed
@@ -49,7 +49,7 @@ class Prepared:
 
     table: Table
     encoding: Encoding
-    strata: Integers
+    strata: Integers | None
     by_pattern: Masks = field(default_factory=dict)
     imputed: Mapping[str, int] = field(default_factory=dict)
     weights: Floats | None = None
@@ -206,10 +206,10 @@ def check_missing(counts: Mapping[str, int], policies: Mapping[str, Missing], sc
         )
 
 
-def _strata(table: Table, names: tuple[str, ...]) -> Integers:
-    """Return the stratum of each record, numbered by first appearance."""
+def _strata(table: Table, names: tuple[str, ...]) -> Integers | None:
+    """Return the stratum of each record, numbered by first appearance; None if there are no strata."""
     if not names:
-        return np.zeros(table.n_rows, np.int64)
+        return None
     frame = pl.DataFrame({str(i): table.column(name).to_polars() for i, name in enumerate(names)})
     rows = frame.with_row_index("row").group_by(frame.columns, maintain_order=True).agg("row")["row"]
     strata = np.empty(table.n_rows, np.int64)

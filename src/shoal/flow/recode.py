@@ -105,9 +105,11 @@ def recode_table(
     losses: dict[str, ColumnLoss] = {}
     for entry in prepared.encoding.quasi:
         name = entry.column.name
+        values = prepared.values(name, grouped.blocks.suppressed)
+        changed = name in prepared.imputed or name in grouped.blocks.suppressed
         task = _ColumnTask(
-            entry, table.column(name), prepared.values(name, grouped.blocks.suppressed), grouping,
-            prepared.original(name), prepared.weights, recodes[name], decimals,
+            entry, table.column(name), values, grouping, prepared.original(name) if changed else values,
+            prepared.weights, recodes[name], decimals,
         )  # fmt: skip
         columns[name], losses[name] = task.recoded(selected.get(recodes[name]))
         progress.advance()
