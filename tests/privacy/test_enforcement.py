@@ -15,7 +15,7 @@ from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.registry import all_methods, get_method
 from shoal.methods.running import run
 from shoal.privacy.confidential import Values
-from shoal.privacy.enforcement import satisfy_requirements
+from shoal.privacy.enforcement import merge_groups, satisfy_requirements
 from shoal.privacy.ground_distances import ORDERED, equal_distance
 from shoal.privacy.requirement_table import build_requirement_table, smallest_size
 from shoal.schema.requirements import Requirements
@@ -203,3 +203,17 @@ def test_the_result_is_deterministic(rng):
     first, second = (satisfy_requirements(points, labels, 5, codes, table) for _ in range(2))
     np.testing.assert_array_equal(first.labels, second.labels)
     assert first.counts() == second.counts()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_merging_whole_groups_divides_none_and_counts_its_merges(seed):
+    rng = np.random.default_rng(seed)
+    points, codes = rng.normal(size=(240, 2)), rng.integers(0, 4, 240)
+    labels = np.repeat(np.arange(80), 3)
+    values = Values("s", codes, 4, equal_distance(4))
+    table = build_requirement_table(Requirements(l=3), [values])
+    found = merge_groups(points, labels, codes[:, None], table)
+    merged = found.labels.reshape(80, 3)
+    assert (merged == merged[:, :1]).all()  # no group was divided
+    assert all(np.unique(codes[found.labels == group]).size >= 3 for group in np.unique(found.labels))
+    assert found.merges == 80 - np.unique(found.labels).size > 0

@@ -165,9 +165,11 @@ def merge_groups(
     while (queue := np.flatnonzero(state.violation > SATISFIED)).size and state.sizes.size > 1:
         nearest = _first_neighbour(state.around(queue))
         merged_into = np.arange(state.sizes.size)
+        used = np.zeros(state.sizes.size, bool)  # a group takes part in one merge of a pass
         for group, target in zip(queue.tolist(), nearest.tolist(), strict=True):
-            if merged_into[group] == group and merged_into[target] == target:  # neither has been merged in this pass
+            if not used[group] and not used[target]:
                 merged_into[group] = target
+                used[[group, target]] = True
                 merges += 1
         state.rebuild(merged_into[state.labels()])
     return Enforcement(state.labels(), violating, merges=merges)

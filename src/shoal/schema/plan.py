@@ -25,7 +25,6 @@ Decimals = int | Literal["input", "full"]
 JsonDict = dict[str, Any]
 """What JSON holds: the values are plain, and nested as the writer states."""
 PLAN_VERSION = 1
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class MethodCall:
     """
 
     name: str | Callable[..., Any] = "auto"
-    options: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
+    options: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     time_limit: float | None = None
 
