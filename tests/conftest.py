@@ -6,6 +6,7 @@ browser`` those that need Chromium. A test that is named on the command line (``
 """
 
 import hashlib
+import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -36,16 +37,26 @@ def pytest_configure(config):
         settings.load_profile("thorough")
     if hasattr(config, "workerinput"):
         return
-    files = sorted(
-        file for part in ("core", "methods", "privacy", "recoding") for file in (SOURCE / part).rglob("*.py")
-    )
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in compiled_files())).hexdigest()
     stamp = SOURCE / "methods" / "__pycache__" / "kernels.sha256"
     if not stamp.exists() or stamp.read_text() != digest:
         for cached in [*SOURCE.rglob("*.nbi"), *SOURCE.rglob("*.nbc")]:
             cached.unlink(missing_ok=True)
         stamp.parent.mkdir(exist_ok=True)
         stamp.write_text(digest)
+
+
+def compiled_files():
+    """Return the files that hold compiled loops, and those from which they import: their constants are compiled in."""
+    texts = {file: file.read_text(encoding="utf-8") for file in SOURCE.rglob("*.py")}
+    marked = re.compile(r"core\.compiled import .*\b(compiled|inner)\b")
+    kernels = {file for file, text in texts.items() if marked.search(text)}
+    imported = {
+        SOURCE.joinpath(*name.split(".")).with_suffix(".py")
+        for file in kernels
+        for name in re.findall(r"^from shoal\.([\w.]+) import", texts[file], re.MULTILINE)
+    }
+    return sorted(kernels | (imported & texts.keys()))
 
 
 @pytest.hookimpl(tryfirst=True)
