@@ -23,6 +23,10 @@ test-slow: ## run the slow set: published tables that take minutes each
 test-browser: ## look at the pages in Chromium
 	$(PYTHON) -m pytest -m browser tests/browser
 
+attacks: ## run the attack suite with all its inputs and renew docs/reliability.md (about an hour)
+	$(PYTHON) -m pytest -n auto --attacks docs/reliability.json tests/attacks
+	$(PYTHON) docs/reliability.py
+
 test-python: ## run the default set in a fresh environment: make test-python PYTHON=python3.13
 	environment=$$(mktemp -d) && trap 'rm -rf "$$environment"' EXIT && $(PYTHON) -m venv "$$environment" \
 	  && "$$environment/bin/python" -m pip install --quiet '.[test,quality]' \
@@ -58,4 +62,4 @@ ci: ## what continuous integration runs, in a fresh environment
 release: ## build a release, check it in an empty environment, and tag it
 	bash .ci/release
 
-.PHONY: help install test test-long test-slow test-browser test-python test-versions lint types layers docs bench demo ci release
+.PHONY: help install test test-long test-slow test-browser attacks test-python test-versions lint types layers docs bench demo ci release

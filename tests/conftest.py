@@ -3,9 +3,12 @@
 ``pytest`` runs the default set, which takes a few minutes. ``pytest -m long`` runs the tests that ``long_tests.txt``
 lists, and the random tests with ten times as many inputs; ``pytest -m slow`` those that take minutes each, ``pytest -m
 browser`` those that need Chromium. A test that is named on the command line (``file.py::test``) runs in any case.
+``pytest --attacks FILE tests/attacks`` runs the attack suite with as many inputs as each test allows, and writes the
+figures that the tests record to FILE.
 """
 
 import hashlib
+import json
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,11 +24,21 @@ NOT_BY_DEFAULT = ("long", "slow", "browser")
 settings.register_profile("shoal", max_examples=40, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("thorough", settings.get_profile("shoal"), max_examples=400)
 settings.load_profile("shoal")
+FIGURES = pytest.StashKey()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--attacks", metavar="FILE", help="run attacks with all their inputs and write figures to FILE")
+
+
+def is_attack(config):
+    """Whether the longest form of the attack suite was asked for."""
+    return config.getoption("--attacks") is not None
 
 
 def is_thorough(config):
     """Whether the long set was asked for, in which random tests try more inputs."""
-    return config.option.markexpr.strip() == "long"
+    return is_attack(config) or config.option.markexpr.strip() == "long"
 
 
 def pytest_configure(config):
@@ -33,6 +46,7 @@ def pytest_configure(config):
 
     numba compares the file of the caller, not that of the callee, with what it has cached.
     """
+    config.stash[FIGURES] = {}
     if is_thorough(config):
         settings.load_profile("thorough")
     if hasattr(config, "workerinput"):
@@ -73,7 +87,7 @@ def pytest_collection_modifyitems(config, items):
     everything = config.args == config.getini("testpaths")
     if everything and unused:
         raise pytest.UsageError(f"no test matches the lines of {LONG_TESTS.name}: {', '.join(unused)}")
-    if config.option.markexpr or any("::" in argument for argument in config.args):
+    if is_attack(config) or config.option.markexpr or any("::" in argument for argument in config.args):
         return
     kept = [item for item in items if not any(item.get_closest_marker(name) for name in NOT_BY_DEFAULT)]
     if len(kept) < len(items):
@@ -93,8 +107,56 @@ def tries_more(item):
 
 @pytest.fixture
 def repetitions(request):
-    """A function that returns how many random inputs to try: a tenth of the number, all of them in the long set."""
-    return (lambda number: number) if is_thorough(request.config) else (lambda number: max(1, number // 10))
+    """A function that returns how many random inputs to try: a tenth of the number, all of them in the long set.
+
+    ``repetitions(300, attacks=20_000)`` tries 20,000 inputs when the attack suite runs in its longest form.
+    """
+
+    def number_of_inputs(number, attacks=None):
+        if is_attack(request.config) and attacks is not None:
+            return attacks
+        return number if is_thorough(request.config) else max(1, number // 10)
+
+    return number_of_inputs
+
+
+@pytest.fixture
+def record(request):
+    """A function that adds a number to a figure of this module: ``record("tables protected", 400)``.
+
+    Call it after the assertions. ``--attacks FILE`` writes the sums over all tests and all processes to FILE, from
+    which docs/reliability.py writes its page; the first line of the module's docstring is the heading there.
+    """
+    figures = request.config.stash[FIGURES].setdefault(request.module.__name__.rpartition(".")[2], {})
+
+    def add(name, number):
+        figures[name] = figures.get(name, 0) + int(number)
+
+    return add
+
+
+def add_figures(config, further):
+    """Add the figures of another process to those of this one."""
+    for module, figures in further.items():
+        sums = config.stash[FIGURES].setdefault(module, {})
+        for name, number in figures.items():
+            sums[name] = sums.get(name, 0) + number
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    """Receive the figures of a process of xdist."""
+    add_figures(node.config, getattr(node, "workeroutput", {}).get("figures", {}))
+
+
+def pytest_sessionfinish(session):
+    """Pass the figures of this process on, or write the figures of all processes."""
+    config = session.config
+    if hasattr(config, "workerinput"):
+        config.workeroutput["figures"] = config.stash[FIGURES]
+    elif is_attack(config):
+        ordered = {module: dict(sorted(figures.items())) for module, figures in sorted(config.stash[FIGURES].items())}
+        Path(config.getoption("--attacks")).write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Pages that a script writes are up to date; links between pages lead to existing files."""
 
 import importlib.util
+import json
 import re
 import sys
 import tomllib
@@ -51,6 +52,12 @@ def test_figures_show_the_present_groups_of_the_method(name):
 def test_the_reference_of_names_is_up_to_date():
     script = load("api")
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/api.py"
+
+
+def test_the_page_of_the_attack_suite_shows_the_recorded_figures():
+    script = load("reliability")
+    figures = json.loads(script.FIGURES.read_text(encoding="utf-8"))
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(figures), "run: python docs/reliability.py"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
