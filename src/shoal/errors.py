@@ -3,13 +3,21 @@
 All of them derive from :class:`ShoalError`, whose text is one sentence for a person: what is wrong, the column or the
 option it concerns, and the way out. The command line prints that sentence and exits with 1 where a requirement is
 violated (:class:`GroupTooSmall`, :class:`RequirementNotMet`) and with 2 for wrong use; an internal error exits with 3.
-Texts never contain values of records.
+Texts never contain values of records. Names in them may come from a hostile file, so a text is made printable and
+stays on one line.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
+
+LONGEST_NAME = 80
+"""Characters of a quoted name that an error shows."""
+LONGEST_TEXT = 1_000
+"""Characters of an error text."""
 
 
 class ShoalError(Exception):
@@ -22,6 +30,15 @@ class ShoalError(Exception):
         ...
     shoal.errors.ShoalError: k must be at least 2, got 1
     """
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(one_line(str(text)))
+
+    def __str__(self) -> str:  # KeyError and OSError have texts of their own
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:  # subclasses have other parameters
+        return _restored, (type(self), self.args[0])
 
 
 class ParameterError(ShoalError, ValueError):
@@ -45,9 +62,6 @@ class UnknownColumn(SchemaError, KeyError):
         columns = list(columns)
         super().__init__(f'column "{name}" is not in the table; {suggestion(name, columns)}')
 
-    def __str__(self) -> str:  # KeyError would print the repr
-        return str(self.args[0])
-
 
 class DataError(ShoalError, ValueError):
     """The values of the table cannot be used as they are."""
@@ -59,9 +73,6 @@ class MissingValues(DataError):
 
 class FileProblem(ShoalError, OSError):
     """A file cannot be read or written."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class MissingExtra(ShoalError, ImportError):
@@ -80,6 +91,26 @@ class GroupTooLarge(ShoalError, ValueError):
     """A group exceeds the maximum size that was requested or that the method guarantees."""
 
 
+def one_line(text: str) -> str:
+    r"""Return a text as one printable line: control characters are escaped, long quoted names and texts are shortened.
+
+    Examples
+    --------
+    >>> print(one_line('column "a\nb" is missing'))
+    column "a\nb" is missing
+    """
+    text = re.sub(rf'"([^"]{{{LONGEST_NAME - 1}}})[^"]{{2,}}"', r'"\1…"', text)
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+
+
+def _restored(kind: type[ShoalError], text: str) -> ShoalError:
+    """Return an error of a kind with a text, for pickle."""
+    error = kind.__new__(kind, text)
+    ShoalError.__init__(error, text)
+    return error
+
+
 def suggestion(name: str, choices: Iterable[str]) -> str:
     """Return 'did you mean ...?' for the closest choice, else the list of choices.
 
@@ -90,11 +121,13 @@ def suggestion(name: str, choices: Iterable[str]) -> str:
     >>> suggestion("zzz", ["mdav", "ona"])
     'choose from: mdav, ona'
     """
-    choices = list(choices)
+    name, choices = str(name), [str(choice) for choice in choices]
     by_folded = {choice.casefold(): choice for choice in choices}
     close = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
     if close:
         return f'did you mean "{by_folded[close[0]]}"?'
-    shown = ", ".join(choices[:20])
+    shown = ", ".join(
+        choice if len(choice) <= LONGEST_NAME else f"{choice[: LONGEST_NAME - 1]}…" for choice in choices[:20]
+    )
     more = f" and {len(choices) - 20} more" if len(choices) > 20 else ""
     return f"choose from: {shown}{more}" if choices else "there are none"

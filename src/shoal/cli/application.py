@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import typer
 
 from shoal.cli import assess, compare, demo, dp, evaluate, methods, protect, schema, verify
-from shoal.errors import GroupTooSmall, RequirementNotMet, ShoalError
+from shoal.errors import GroupTooSmall, ParameterError, RequirementNotMet, ShoalError
 
 app = typer.Typer(
     name="shoal",
@@ -45,7 +46,7 @@ def shoal(
 def main() -> None:
     """Run the command line; a user's mistake becomes one sentence and exit code 2."""
     try:
-        app()
+        code = app(prog_name="shoal", standalone_mode=False)
     except (GroupTooSmall, RequirementNotMet) as problem:
         _say(problem)
         sys.exit(1)
@@ -59,6 +60,12 @@ def main() -> None:
         sys.stderr.write("shoal: the table does not fit into memory; nothing was written\n")
         sys.exit(2)
     except Exception as fault:
+        if type(fault).__name__ == "NoArgsIsHelpError":  # shoal alone prints its help
+            fault.show()  # type: ignore[attr-defined]
+            sys.exit(2)
+        if hasattr(fault, "format_message"):  # an option or argument that typer does not accept
+            _say(ParameterError(_usage(fault)))
+            sys.exit(2)
         if os.environ.get("SHOAL_DEBUG"):
             raise
         sys.stderr.write(  # the text of a foreign error may quote values of records: it is not shown
@@ -66,6 +73,15 @@ def main() -> None:
             "same command under SHOAL_DEBUG=1, after removing confidential values\n"
         )
         sys.exit(3)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(fault: Any) -> str:
+    """Return what is wrong with the arguments as one sentence that names the page of help."""
+    context = getattr(fault, "ctx", None)
+    command = context.command_path if context is not None else "shoal"
+    text = fault.format_message().strip().rstrip(".").replace("\n", " ")
+    return f"{text[:1].lower()}{text[1:]}; see {command} --help"
 
 
 def _say(problem: ShoalError) -> None:
