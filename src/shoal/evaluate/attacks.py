@@ -21,8 +21,8 @@ class Attack:
     Parameters
     ----------
     name
-        ``record-linkage``, ``assignment-linkage``, ``interval-disclosure``, ``rank-interval-disclosure`` or
-        ``attribute-disclosure``.
+        ``record-linkage``, ``assignment-linkage``, ``interval-disclosure``, ``rank-interval-disclosure``,
+        ``attribute-disclosure`` or ``differencing-of-totals``.
     target
         The column whose values are to be disclosed; empty for attacks on whole records.
     success

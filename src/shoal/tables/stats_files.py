@@ -23,7 +23,7 @@ from shoal.tables.table import Table, is_text, to_polars
 if TYPE_CHECKING:
     import polars as pl
 
-_READERS = {".sav": "read_sav", ".zsav": "read_sav", ".dta": "read_dta", ".xpt": "read_xport"}
+READERS = {".sav": "read_sav", ".zsav": "read_sav", ".dta": "read_dta", ".xpt": "read_xport"}
 _LONGEST_NAME = {".sav": 64, ".zsav": 64, ".dta": 32, ".xpt": 32}
 _LARGEST_LONG = 2_147_483_620  # the largest integer of Stata; SPSS and SAS have no integers
 _INTEGER_FORMAT = re.compile(r"[FN]\d+(\.0)?")
@@ -36,7 +36,7 @@ def read_stats(path: Path, *, rows: int | None = None, encoding: str | None = No
     import polars as pl
 
     extension = format_of(path).extension
-    reader = getattr(_pyreadstat(), _READERS.get(extension, "read_sas7bdat"))
+    reader = getattr(_pyreadstat(), READERS.get(extension, "read_sas7bdat"))
     options: dict[str, Any] = {"output_format": "polars", "row_limit": rows or 0, "encoding": encoding}
     if extension != ".xpt":
         options["user_missing"] = True
@@ -264,7 +264,7 @@ def _unwritable(target: Path, error: Exception) -> FileProblem:
 def _check_complete(path: Path, frame: pl.DataFrame, extension: str, target: Path) -> None:
     """Raise if the file on the disk does not have all records, because a full disk may not be reported."""
     try:
-        reader = getattr(_pyreadstat(), _READERS[extension])
+        reader = getattr(_pyreadstat(), READERS[extension])
         height = reader(str(path), usecols=frame.columns[:1], output_format="polars")[0].height
     except Exception:  # noqa: BLE001 - the file is incomplete, whatever the reason
         height = -1
