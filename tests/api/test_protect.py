@@ -297,7 +297,9 @@ def test_the_manifest_tells_what_was_done_and_no_value_of_a_record():
     manifest = json.loads(text)
     assert manifest["k"] == {"requested": 4, "achieved": release.k}
     assert sum(int(size) * count for size, count in manifest["groups"]["sizes"].items()) == people.height
-    assert manifest["input"]["fingerprint"] == f"sha256:{Table.from_native(people).fingerprint()}"
+    assert manifest["input"] == {"records": people.height, "columns": people.width}
+    assert Table.from_native(people).fingerprint() not in text
+    assert release.plan.digest() not in text
     for name in ("name", "region", "sex", "education", "diagnosis"):
         values = set(people[name].unique()) - {"other"}  # also the name of a role
         assert not any(f'"{value}"' in text for value in values)

@@ -1,18 +1,12 @@
 """The last stage: the recoded table is recounted from scratch, described by a manifest, and released.
 
-The manifest holds what was done, so that a release can be repeated and verified, without a value of a record.
-
 Nothing that a :class:`Released` holds leads back to the original table.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,21 +15,21 @@ from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import RequirementNotMet, SchemaError
 from shoal.flow.group import Grouped
+from shoal.flow.manifest import build_manifest
 from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
 from shoal.methods.contract import Outcome
 from shoal.privacy.k_anonymity import Classes, verify_k
 from shoal.recoding.loss import Loss
-from shoal.schema.columns import Column, Role, Schema
+from shoal.schema.columns import Role, Schema
 from shoal.schema.inference import looks_like_identifier
-from shoal.schema.plan import JsonDict, Plan, plain_value, requirements_dict
+from shoal.schema.plan import JsonDict, Plan
 from shoal.schema.requirements import Requirements, violation
 from shoal.tables import Table
 
 if TYPE_CHECKING:
     from shoal.privacy.assessment import Assessment
 
-MANIFEST_VERSION = 2
 HEAVY_LOSS = 0.4
 """The information loss of a column above which a remark is made."""
 
@@ -232,126 +226,3 @@ def _vector_remarks(outcome: Outcome, n: int) -> tuple[Remark, ...]:
         "the table, so that none is lost, which changes its frequency tables by as much"
     )
     return (Remark("frequency-vector", None, text),)
-
-
-def build_manifest(
-    plan: Plan,
-    prepared: Prepared,
-    grouped: Grouped,
-    recoded: Recoded,
-    recount: Recount,
-    remarks: Sequence[Remark],
-) -> JsonDict:
-    """Return what was done, as a dictionary for JSON; it holds nothing that depends on time, place or threads."""
-    manifest = {
-        "manifest_version": MANIFEST_VERSION,
-        "shoal": version("shoal"),
-        "python": platform.python_version(),
-        "libraries": {name: version(name) for name in ("numpy", "numba", "polars", "narwhals")},
-        "plan": plan.digest(),
-        "input": _table_entry(prepared.table),
-        "output": _table_entry(recoded.table),
-        "schema": _schema_entry(plan, recoded),
-        "requirements": requirements_dict(plan.requirements),
-        "method": _method_entry(plan, grouped),
-        "missing_values": {"imputed": dict(prepared.imputed), "suppressed": dict(grouped.blocks.added)},
-        "k": {"requested": int(plan.requirements.k), "achieved": recount.classes.k},
-        "groups": {
-            "count": len(grouped.grouping),
-            "average_size": grouped.grouping.n / len(grouped.grouping),
-            "sizes": {str(size): count for size, count in grouped.grouping.size_histogram().items()},
-        },
-        "loss": _loss_entry(recoded.loss),
-        "remarks": [{"code": remark.code, "column": remark.column, "text": remark.text} for remark in remarks],
-    }
-    if recount.assessment is not None:
-        manifest["achieved"] = _achieved_entry(plan, recount.assessment)
-        manifest["confidential_compared"] = dict(recount.compared)
-    return manifest
-
-
-def _table_entry(table: Table) -> JsonDict:
-    return {
-        "records": table.n_rows, "columns": len(table.names), "fingerprint": f"sha256:{table.fingerprint()}",
-    }  # fmt: skip
-
-
-def _schema_entry(plan: Plan, recoded: Recoded) -> JsonDict:
-    schema = plan.schema
-    return {
-        "columns": [_column_entry(column, recoded) for column in schema.columns],
-        "strata": list(schema.strata),
-        "sampling_weight": schema.sampling_weight,
-        "missing": str(schema.missing),
-        "decimals": plan.decimals,
-    }
-
-
-def _column_entry(column: Column, recoded: Recoded) -> JsonDict:
-    """Return a column; orders and hierarchies list values, so only their digests are given."""
-    entry: JsonDict = {"name": column.name, "role": str(column.role), "kind": str(column.kind)}
-    if column.role == Role.QUASI:
-        entry |= {"weight": column.weight, "recode": str(recoded.recodes[column.name])}
-        entry |= {} if column.missing is None else {"missing": str(column.missing)}
-        entry |= {} if column.order is None else {"order": _digest(column.order)}
-        entry |= {} if column.hierarchy is None else {"hierarchy": _digest(column.hierarchy)}
-    if column.role == Role.IDENTIFIER:
-        entry["dropped"] = True
-    return entry
-
-
-def _digest(value: object) -> str:
-    text = json.dumps(plain_value(value), sort_keys=True, separators=(",", ":"))
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-def _method_entry(plan: Plan, grouped: Grouped) -> JsonDict:
-    """Return the requested method, and the methods that ran with all options resolved and their algorithm versions."""
-    call, outcome = plan.method, grouped.outcome
-    return {
-        "requested": {
-            "name": call.text, "options": plain_value(call.options), "seed": call.seed, "time_limit": call.time_limit,
-        },
-        "resolved": [
-            {
-                "name": run.name, "algorithm": run.identity, "options": plain_value(run.options),
-                "reason": run.reason, "built_in": run.built_in, "blocks": run.blocks,
-            }
-            for run in grouped.runs
-        ],
-        "blocks": len(grouped.blocks),
-        "stopped": outcome.stopped,
-        "diagnostics": plain_value(outcome.diagnostics),
-        "steps": [{"name": step.name, **plain_value(step.counts)} for step in grouped.steps],
-    }  # fmt: skip
-
-
-def _achieved_entry(plan: Plan, assessment: Assessment) -> JsonDict:
-    return {
-        name: {"requested": requested, "achieved": achieved}
-        for name, (requested, achieved, _) in assessment.achieved(plan.requirements).items()
-    }
-
-
-def _loss_entry(loss: Loss) -> JsonDict:
-    entry: JsonDict = {
-        "information_loss": loss.information_loss,
-        "sse": loss.sse,
-        "sst": loss.sst,
-        "columns": {
-            name: {
-                "information_loss": column.information_loss,
-                "sse": column.sse,
-                "sst": column.sst,
-                **({} if column.ncp is None else {"ncp": column.ncp, "total_il": column.total_il}),
-            }
-            for name, column in loss.columns.items()
-        },
-        "discernibility": loss.discernibility,
-        "c_avg": loss.c_avg,
-    }
-    if loss.objective is not None:
-        entry["objective"] = {name: getattr(loss.objective, name) for name in ("name", "value", "bound", "gap")}
-    if loss.frequency_tables is not None:
-        entry["frequency_tables"] = loss.frequency_tables.as_dict()
-    return entry

@@ -73,6 +73,7 @@ def page_contents(released: Released, original: Table | None, *, public: bool) -
         "shown": evidence.before is not None,
         "released": released,
         "manifest": manifest,
+        "loss_shown": _stated_loss(manifest["loss"]) if public else released.loss,
         "summary": _summary(public=public, findings=len(decide)),
         "decide": decide,
         "information": information,
@@ -97,7 +98,10 @@ def page_contents(released: Released, original: Table | None, *, public: bool) -
         "sizes": released.grouping.sizes,
         "size_figure": size_figure,
         "size_rows": size_rows,
-        "distributions": [_drawn(entry, number) for number, entry in enumerate(evidence.distributions, start=1)],
+        "distributions": [
+            _drawn(entry, number, manifest["loss"]["columns"] if public else None)
+            for number, entry in enumerate(evidence.distributions, start=1)
+        ],
         "min_records": min_bar_records(released.grouping.k),
         "associations": _associations(evidence),
         "risks": _risks(evidence, population=schema.sampling_weight is not None),
@@ -185,14 +189,27 @@ def _decimals(decimals: int | str) -> str:
     return "integers stay integers" if decimals == "input" else "full precision"
 
 
-def _drawn(entry: ColumnDistribution, number: int) -> dict[str, Any]:
+def _stated_loss(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rounded figures of a manifest under the names of :class:`shoal.recoding.loss.Loss`."""
+    objective = stated.get("objective")
+    return {
+        "information_loss": stated["information_loss"],
+        "columns": {name: {"ncp": None, **figures} for name, figures in stated["columns"].items()},
+        "objective": objective,
+        "bound": None if objective is None else objective["bound"],
+        "gap": None if objective is None else objective["gap"],
+        "frequency_tables": stated.get("frequency_tables"),
+    }
+
+
+def _drawn(entry: ColumnDistribution, number: int, stated: Mapping[str, Any] | None) -> dict[str, Any]:
     distribution = entry.distribution
     shares = [share for each in distribution.bins for share in (each.before, each.after) if share is not None]
     title = f"Distribution of {entry.column.name}"
     drawn = distribution.bins and distribution.numeric
     return {
         "column": entry.column,
-        "loss": entry.loss,
+        "loss": entry.loss if stated is None else stated[entry.column.name]["information_loss"],
         "distribution": distribution,
         "largest": max(shares, default=1.0),
         "figure": histogram(distribution, title, entry.unit, f"distribution-{number}") if drawn else "",

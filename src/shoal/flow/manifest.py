@@ -1,0 +1,199 @@
+"""The manifest: what was done and what was achieved, written for everybody who receives the released table.
+
+The manifest travels with the table, so it holds nothing by which the original could be confirmed or reconstructed:
+no fingerprint of the input, no digest of orders, hierarchies or texts that mean a missing value (a short list of
+possible values could be tried against each), and no exact sum over original values. Figures that depend on the original
+are rounded to few digits (see :func:`stated_digits`).
+The exact figures, the full plan and a keyed fingerprint of the input are in the holder's record
+(:mod:`shoal.flow.holder_record`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from shoal.flow.group import Grouped
+from shoal.flow.prepare import Prepared
+from shoal.flow.recode import Recoded
+from shoal.recoding.loss import Loss
+from shoal.schema.columns import Column, Role
+from shoal.schema.plan import JsonDict, Plan, plain_value, requirements_dict
+
+if TYPE_CHECKING:
+    from shoal.flow.released import Recount, Remark
+    from shoal.privacy.assessment import Assessment
+
+MANIFEST_VERSION = 3
+
+
+def build_manifest(
+    plan: Plan,
+    prepared: Prepared,
+    grouped: Grouped,
+    recoded: Recoded,
+    recount: Recount,
+    remarks: Sequence[Remark],
+) -> JsonDict:
+    """Return what was done, as a dictionary for JSON; it holds nothing that depends on time, place or threads."""
+    table, digits = recoded.table, stated_digits(prepared.n)
+    manifest: JsonDict = {
+        "manifest_version": MANIFEST_VERSION,
+        "shoal": version("shoal"),
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in ("numpy", "numba", "polars", "narwhals")},
+        "plan": "",
+        "input": {"records": prepared.n, "columns": len(prepared.table.names)},
+        "output": {
+            "records": table.n_rows, "columns": len(table.names), "fingerprint": f"sha256:{table.fingerprint()}",
+        },
+        "schema": _schema_entry(plan, recoded),
+        "requirements": requirements_dict(plan.requirements),
+        "method": _method_entry(plan, grouped, digits),
+        "missing_values": {"imputed": dict(prepared.imputed), "suppressed": dict(grouped.blocks.added)},
+        "k": {"requested": int(plan.requirements.k), "achieved": recount.classes.k},
+        "groups": {
+            "count": len(grouped.grouping),
+            "average_size": grouped.grouping.n / len(grouped.grouping),
+            "sizes": {str(size): count for size, count in grouped.grouping.size_histogram().items()},
+        },
+        "loss": {"digits": digits, **_loss_entry(recoded.loss, digits)},
+        "remarks": [{"code": remark.code, "column": remark.column, "text": remark.text} for remark in remarks],
+    }  # fmt: skip
+    manifest["plan"] = stated_plan_digest(manifest)
+    if recount.assessment is not None:
+        manifest["achieved"] = _achieved_entry(plan, recount.assessment)
+        manifest["confidential_compared"] = dict(recount.compared)
+    return manifest
+
+
+def stated_plan_digest(manifest: JsonDict) -> str:
+    """Return the SHA-256 of what a manifest states as requested; it reveals nothing that the manifest does not state.
+
+    ``Plan.digest`` covers orders and hierarchies as well, so it is part of the holder's record only.
+    """
+    method = manifest["method"]
+    stated = {
+        "schema": manifest["schema"], "requirements": manifest["requirements"], "method": method["requested"],
+    }  # fmt: skip
+    text = json.dumps(stated, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def stated_digits(records: int) -> int:
+    """Return how many significant digits of a figure about the original a manifest states: 1 to 4.
+
+    One record changes a sum over n records by a share of about 1/n. With d digits the rounding is at least a share of
+    10**-d; d is chosen such that this is at least 10/n, the average contribution of ten records.
+
+    Examples
+    --------
+    >>> [stated_digits(n) for n in (6, 999, 1_000, 10_000, 100_000, 10**9)]
+    [1, 1, 2, 3, 4, 4]
+    """
+    return min(4, max(1, len(str(records)) - 2))
+
+
+def rounded(value: object, digits: int) -> object:
+    """Return a value, a list or a mapping with all numbers rounded to significant digits.
+
+    Examples
+    --------
+    >>> rounded({"sse": 1.23456, "cells": 1234, "name": "sse", "bounds": [0.0, None, True]}, 2)
+    {'sse': 1.2, 'cells': 1200, 'name': 'sse', 'bounds': [0.0, None, True]}
+    """
+    if isinstance(value, Mapping):
+        return {key: rounded(item, digits) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(item, digits) for item in value]
+    if isinstance(value, bool) or not isinstance(value, int | float) or value == 0 or not math.isfinite(value):
+        return value
+    number = float(f"{value:.{digits - 1}e}")
+    return int(number) if isinstance(value, int) else number
+
+
+def _schema_entry(plan: Plan, recoded: Recoded) -> JsonDict:
+    schema = plan.schema
+    return {
+        "columns": [_column_entry(column, recoded) for column in schema.columns],
+        "strata": list(schema.strata),
+        "sampling_weight": schema.sampling_weight,
+        "missing": str(schema.missing),
+        "decimals": plan.decimals,
+    }
+
+
+def _column_entry(column: Column, recoded: Recoded) -> JsonDict:
+    """Return a column; orders and hierarchies list values of the original, so only their presence is stated."""
+    entry: JsonDict = {"name": column.name, "role": str(column.role), "kind": str(column.kind)}
+    if column.role == Role.QUASI:
+        entry |= {"weight": column.weight, "recode": str(recoded.recodes[column.name])}
+        entry |= {} if column.missing is None else {"missing": str(column.missing)}
+        entry |= {} if column.order is None else {"order": True}
+        entry |= {} if column.hierarchy is None else {"hierarchy": True}
+    if column.role == Role.IDENTIFIER:
+        entry["dropped"] = True
+    return entry
+
+
+def _method_entry(plan: Plan, grouped: Grouped, digits: int) -> JsonDict:
+    """Return the requested method, and the methods that ran with all options resolved and their algorithm versions."""
+    call, outcome = plan.method, grouped.outcome
+    return {
+        "requested": {
+            "name": call.text, "options": plain_value(call.options), "seed": call.seed, "time_limit": call.time_limit,
+        },
+        "resolved": [
+            {
+                "name": run.name, "algorithm": run.identity, "options": plain_value(run.options),
+                "reason": run.reason, "built_in": run.built_in, "blocks": run.blocks,
+            }
+            for run in grouped.runs
+        ],
+        "blocks": len(grouped.blocks),
+        "stopped": outcome.stopped,
+        "diagnostics": rounded(plain_value(outcome.diagnostics), digits),
+        "steps": [{"name": step.name, **plain_value(step.counts)} for step in grouped.steps],
+    }  # fmt: skip
+
+
+def _achieved_entry(plan: Plan, assessment: Assessment) -> JsonDict:
+    return {
+        name: {"requested": requested, "achieved": achieved}
+        for name, (requested, achieved, _) in assessment.achieved(plan.requirements).items()
+    }
+
+
+def exact_loss(loss: Loss) -> JsonDict:
+    """Return the figures of the loss that depend on the original, exactly; for the holder's record only."""
+    entry: JsonDict = {
+        "information_loss": loss.information_loss,
+        "sse": loss.sse,
+        "sst": loss.sst,
+        "columns": {
+            name: {
+                "information_loss": column.information_loss,
+                "sse": column.sse,
+                "sst": column.sst,
+                **({} if column.ncp is None else {"ncp": column.ncp, "total_il": column.total_il}),
+            }
+            for name, column in loss.columns.items()
+        },
+    }
+    if loss.objective is not None:
+        entry["objective"] = {name: getattr(loss.objective, name) for name in ("name", "value", "bound", "gap")}
+    if loss.frequency_tables is not None:
+        entry["frequency_tables"] = loss.frequency_tables.as_dict()
+    return entry
+
+
+def _loss_entry(loss: Loss, digits: int) -> JsonDict:
+    """Return the loss, rounded where it depends on the original; group sizes can be counted on the released table."""
+    entry = rounded(exact_loss(loss), digits)
+    assert isinstance(entry, dict)
+    return {**entry, "discernibility": loss.discernibility, "c_avg": loss.c_avg}
