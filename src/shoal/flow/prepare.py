@@ -145,8 +145,8 @@ class MethodData:
             from shoal.core.memory import check_memory
 
             check_memory(self.prepared.n, encoding.width, k, bytes_per_number=size)
-        shape = self.prepared.n, encoding.width
-        points: Array = np.empty(shape, np.float32) if storage == "float32" else np.empty(shape)
+        shape = self.prepared.n, max(encoding.width, 1)  # at least one column, of zeros where no column has a value
+        points: Array = np.zeros(shape, np.float32) if storage == "float32" else np.zeros(shape)
         start = 0
         for entry in encoding.quasi:
             values = self.prepared.values(entry.column.name, self.suppressed)

@@ -82,6 +82,10 @@ def run(
     inputs = {name: value for name, value in given.items() if name in info.injected and value is not None}
     storage = str(checked.pop("storage", "float64"))
     prepared = prepare_data(info, data, k, info.dtype(storage))
+    if prepared.ndim == 2 and prepared.shape[1] == 0:
+        # nothing distinguishes these records: one constant column, because compiled loops read at least one
+        prepared = np.zeros((len(prepared), 1), prepared.dtype)
+        inputs |= {name: np.ones(1) for name in ("column_weights",) if name in inputs}
     result = info.function(prepared, k, **inputs, **checked)
     outcome = checked_outcome(result, info.name, len(prepared))
     if outcome.method:
