@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from shoal.flow.group import Grouped
 from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
+from shoal.flow.recount_sql import recount_entry
 from shoal.recoding.loss import Loss
 from shoal.schema.columns import Column, Role
 from shoal.schema.plan import JsonDict, Plan, plain_value, requirements_dict
@@ -57,6 +58,7 @@ def build_manifest(
         "method": _method_entry(plan, grouped, digits),
         "missing_values": {"imputed": dict(prepared.imputed), "suppressed": dict(grouped.blocks.added)},
         "k": {"requested": int(plan.requirements.k), "achieved": recount.classes.k},
+        "recount": recount_entry(plan.schema.protected, plan.schema.named(Role.CONFIDENTIAL), table.names),
         "groups": {
             "count": len(grouped.grouping),
             "average_size": grouped.grouping.n / len(grouped.grouping),

@@ -1,0 +1,80 @@
+"""A SQL statement that recounts k and distinct l of a released table, for readers who do not have Shoal.
+
+The statement is plain SQL that DuckDB, PostgreSQL and SQLite run on a table or view called ``released``. A missing
+value is a value of its own, as in the recount of Shoal: ``GROUP BY`` treats missing values as equal, and
+``COUNT(DISTINCT)``, which ignores them, is completed. The table should hold what the file holds: ``-0`` and ``0`` are one number but two
+texts, so read a text file as text to recount what a reader of the text sees, or with types to recount numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shoal.schema.plan import JsonDict
+
+TABLE = "released"
+
+
+def recount_entry(quasi: Sequence[str], confidential: Sequence[str], columns: Sequence[str] = ()) -> JsonDict:
+    """Return the statement with instructions, or the reason why there is none.
+
+    Parameters
+    ----------
+    quasi
+        Quasi-identifiers and strata.
+    confidential
+        Confidential attributes, whose distinct l is counted.
+    columns
+        All columns of the released table.
+
+    Examples
+    --------
+    >>> print(recount_entry(["age"], ["diagnosis"])["sql"])
+    SELECT COUNT(*) AS classes, MIN(records) AS k, MIN(l1) AS l1
+    FROM (
+      SELECT COUNT(*) AS records, COUNT(DISTINCT "diagnosis") + MAX(CASE WHEN "diagnosis" IS NULL THEN 1 ELSE 0 END) AS l1
+      FROM released
+      GROUP BY "age"
+    ) AS counted
+    """  # noqa: E501 - the doctest shows a line of the statement
+    names = [*quasi, *confidential]
+    if any(not name or "\0" in name for name in names):
+        return {"sql": None, "reason": "a column has no name that SQL can quote"}
+    if len({name.casefold() for name in names}) < len(set(names)):
+        return {
+            "sql": None,
+            "reason": "two columns have names that differ only in case, which DuckDB does not keep apart",
+        }
+    counts = ["COUNT(*) AS records", *(
+        f"COUNT(DISTINCT {quoted(name)}) + MAX(CASE WHEN {quoted(name)} IS NULL THEN 1 ELSE 0 END) AS l{number}"
+        for number, name in enumerate(confidential, start=1)
+    )]  # fmt: skip
+    smallest = ["COUNT(*) AS classes", "MIN(records) AS k"]
+    smallest += [f"MIN(l{number}) AS l{number}" for number, _ in enumerate(confidential, start=1)]
+    lines = [
+        f"SELECT {', '.join(smallest)}",
+        "FROM (",
+        f"  SELECT {', '.join(counts)}",
+        f"  FROM {TABLE}",
+        f"  GROUP BY {', '.join(quoted(name) for name in quasi)}",
+        ") AS counted",
+    ]
+    return {
+        "sql": "\n".join(lines),
+        "table": f"a table or view called {TABLE} with the columns of the file",
+        "result": {
+            "k": "the size of the smallest equivalence class",
+            **{f"l{number}": name for number, name in enumerate(confidential, start=1)},
+        },
+    }
+
+
+def quoted(name: str) -> str:
+    """Return a column name as a delimited identifier of SQL.
+
+    Examples
+    --------
+    >>> quoted('the "net" income')
+    '"the ""net"" income"'
+    """
+    return '"' + name.replace('"', '""') + '"'
