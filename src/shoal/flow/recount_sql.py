@@ -2,8 +2,9 @@
 
 The statement is plain SQL that DuckDB, PostgreSQL and SQLite run on a table or view called ``released``. A missing
 value is a value of its own, as in the recount of Shoal: ``GROUP BY`` treats missing values as equal, and
-``COUNT(DISTINCT)``, which ignores them, is completed. The table should hold what the file holds: ``-0`` and ``0`` are one number but two
-texts, so read a text file as text to recount what a reader of the text sees, or with types to recount numbers.
+``COUNT(DISTINCT)``, which ignores them, is completed. The table should hold what the file holds: ``-0`` and ``0`` are
+one number but two texts, so read a text file as text to recount what a reader of the text sees, or with types to
+recount numbers.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ def recount_entry(quasi: Sequence[str], confidential: Sequence[str], columns: Se
       GROUP BY "age"
     ) AS counted
     """  # noqa: E501 - the doctest shows a line of the statement
-    names = [*quasi, *confidential]
-    if any(not name or "\0" in name for name in names):
+    names = {*quasi, *confidential, *columns}
+    if any(not name or "\0" in name for name in [*quasi, *confidential]):
         return {"sql": None, "reason": "a column has no name that SQL can quote"}
-    if len({name.casefold() for name in names}) < len(set(names)):
+    if len({name.casefold() for name in names}) < len(names):
         return {
             "sql": None,
-            "reason": "two columns have names that differ only in case, which DuckDB does not keep apart",
+            "reason": "the names of two columns differ only in case, which DuckDB does not distinguish",
         }
     counts = ["COUNT(*) AS records", *(
         f"COUNT(DISTINCT {quoted(name)}) + MAX(CASE WHEN {quoted(name)} IS NULL THEN 1 ELSE 0 END) AS l{number}"
