@@ -62,7 +62,7 @@ def test_the_same_kind_of_table_comes_back(convert):
     assert back["sex"].to_list() == expected.data["sex"].to_list()
 
 
-def test_pandas_types_and_a_shuffled_index_with_duplicates_survive():
+def test_pandas_types_and_the_order_of_records_survive_and_an_index_does_not():
     frame = pd.DataFrame(
         {
             "age": pd.array([30, 31, 60, 61, 62, 33], dtype="Int64"),
@@ -75,8 +75,11 @@ def test_pandas_types_and_a_shuffled_index_with_duplicates_survive():
     before = frame.copy(deep=True)
     release = shoal.protect(frame, 3, quasi=["age", "grade", "when"], method="mdav")
     assert release.data.dtypes.equals(frame.dtypes)
-    assert release.data.index.equals(frame.index)
-    assert release.data["kept"].equals(frame["kept"])
+    assert release.data.index.equals(pd.RangeIndex(6))
+    assert release.data["kept"].tolist() == frame["kept"].tolist()
+    assert [remark.text for remark in release.remarks if remark.code == "left-out"] == [
+        "the index of the DataFrame is not released; to keep it, give it a name"
+    ]
     pd.testing.assert_frame_equal(frame, before)
 
 
@@ -393,6 +396,27 @@ def test_arrow_types_survive():
     assert release.data.column("c").to_pylist() == list("aabb")
 
 
+def test_an_index_that_is_named_among_the_columns_is_a_column():
+    index = pd.MultiIndex.from_arrays([[f"p{i}" for i in range(4)], [1, 1, 9, 9]], names=["person", "age"])
+    frame = pd.DataFrame({"income": [10, 20, 30, 40]}, index=index)
+    release = shoal.protect(frame, 2, quasi=["age"], confidential=["income"], method="mdav")
+    assert release.data.to_dict("list") == {"age": [1, 1, 9, 9], "income": [10, 20, 30, 40]}
+    text = 'the index "person" of the DataFrame is not released; to keep it, name it among the columns'
+    assert text in map(str, release.remarks)
+    roles = {"person": "identifier", "age": "quasi", "income": "confidential"}
+    schema = "".join(f'[columns.{name}]\nrole = "{role}"\n' for name, role in roles.items())
+    release = shoal.protect(frame, 2, schema=schema, method="mdav")
+    assert list(release.data.columns) == ["age", "income"]
+    assert release.remarks == ()
+
+
+def test_a_sampling_weight_is_written_as_it_was_read(tmp_path):
+    (tmp_path / "a.csv").write_text("age;weight\n1;1,50\n1;2\n9;0,250\n9;10,0\n")
+    release = shoal.protect(tmp_path / "a.csv", 2, quasi=["age"], sampling_weight="weight", method="mdav")
+    release.write(tmp_path / "b.csv", report=tmp_path / "b.html")
+    assert (tmp_path / "b.csv").read_text() == "age;weight\n1;1,50\n1;2\n9;0,250\n9;10,0\n"
+
+
 def test_a_category_that_lost_its_last_record_leaves_no_trace():
     values = [*"aaaaabbbbb", "rare"]
     dictionary = pa.array(values).dictionary_encode()
@@ -402,7 +426,7 @@ def test_a_category_that_lost_its_last_record_leaves_no_trace():
     ):
         release = shoal.protect(data, 3, quasi=["c"], method="mdav")
         if isinstance(data, pd.DataFrame):
-            assert release.data["c"].cat.categories.tolist() == ["never", "b", "a"]
+            assert release.data["c"].cat.categories.tolist() == ["b", "a"]
         else:
             assert "rare" not in release.data.column("c").chunk(0).dictionary.to_pylist()
             assert release.data.schema == data.schema

@@ -1,5 +1,4 @@
 import datetime as dt
-import json
 from decimal import Decimal
 
 import narwhals as nw
@@ -42,7 +41,7 @@ def save(native, path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_types_and_metadata_survive_the_round_trip(tmp_path, name):
+def test_types_survive_the_round_trip_and_metadata_does_not(tmp_path, name):
     save(everything(), tmp_path / name)
     table = read_table(tmp_path / name)
     fresh = nw.new_series("text", ["same"] * 3, backend="pyarrow")
@@ -50,8 +49,8 @@ def test_types_and_metadata_survive_the_round_trip(tmp_path, name):
     back = read_table(tmp_path / f"out{name[1:]}").native
     read = table.native
     assert back.schema.remove_metadata().equals(read.schema.remove_metadata())
-    assert back.schema.metadata[b"made by"] == b"an office"
-    assert back.schema.field("levels").metadata[b"label"] == b"levels"
+    assert b"an office" not in (tmp_path / f"out{name[1:]}").read_bytes()
+    assert b"label" not in (tmp_path / f"out{name[1:]}").read_bytes()
     assert back.drop_columns(["text", "float32"]).equals(read.drop_columns(["text", "float32"]))
     assert back["text"].to_pylist() == ["same"] * 3
     assert back["levels"].type.ordered
@@ -140,13 +139,13 @@ def test_options_of_text_files_raise_an_error(tmp_path):
     assert read_table(tmp_path / "a.parquet", text=["a"]).native["a"].to_pylist() == [1]
 
 
-def test_metadata_of_pandas_does_not_name_dropped_columns(tmp_path):
-    pd.DataFrame({"name": ["Ann"], "age": [34]}, index=pd.Index(["k"], name="key")).to_parquet(tmp_path / "a.parquet")
-    table = read_table(tmp_path / "a.parquet").without(["name", "key"])
-    write_table(table, tmp_path / "b.parquet")
-    metadata = json.loads(parquet.read_schema(tmp_path / "b.parquet").metadata[b"pandas"])
-    assert [column["name"] for column in metadata["columns"]] == ["age"]
-    assert pd.read_parquet(tmp_path / "b.parquet").to_dict("list") == {"age": [34]}
+def test_metadata_of_pandas_restores_no_dropped_column(tmp_path):
+    frame = pd.DataFrame({"name": ["Ann"], "age": [34]}, index=pd.RangeIndex(7011, 7012, name="patient"))
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert pd.read_parquet(tmp_path / "a.parquet").index.tolist() == [7011]
+    write_table(read_table(tmp_path / "a.parquet").without(["name"]), tmp_path / "b.parquet")
+    assert not parquet.read_schema(tmp_path / "b.parquet").metadata
+    assert pd.read_parquet(tmp_path / "b.parquet").equals(pd.DataFrame({"age": [34]}))
 
 
 def test_a_pandas_index_is_not_written(tmp_path):

@@ -9,7 +9,7 @@ import pyreadstat
 import pytest
 
 from shoal.errors import DataError, FileProblem, MissingExtra, SchemaError
-from shoal.tables import Table, read_head, read_table, write_table
+from shoal.tables import Table, read_head, read_table, stats_files, write_table
 
 FRAME = pl.DataFrame(
     {
@@ -73,7 +73,28 @@ def test_labels_formats_and_values_survive_the_round_trip(source):
     write_table(table, target)
     (before, said), (after, says) = metadata(source), metadata(target)
     assert after.equals(before)
+    about_the_file = {name: (said.pop(name), says.pop(name)) for name in ("file_label", "notes", "table_name")}
     assert says == said
+    assert about_the_file["file_label"][0] == "A survey"
+    assert not about_the_file["file_label"][1]
+    assert not about_the_file["notes"][1]
+    assert about_the_file["table_name"][1] in {None, "DATASET"}
+
+
+def test_the_same_table_gives_the_same_bytes_at_any_time(source, monkeypatch):
+    table, target = read_table(source), source.with_stem("out")
+    write_table(table, target)
+    first = target.read_bytes()
+    assert b"1970" in first or b"Jan 70" in first or b"JAN70" in first
+    after = stats_files._fix_time_stamps
+    monkeypatch.setattr(stats_files, "_fix_time_stamps", lambda *_: None)
+    write_table(table, target)
+    assert target.read_bytes() != first  # the time of writing
+    today = target.read_bytes()
+    after(target, source.suffix)
+    assert target.read_bytes() == first
+    changed = [place for place in range(len(first)) if first[place] != today[place]]
+    assert len(changed) <= 64
 
 
 def test_labels_can_be_read_from_the_table(source):

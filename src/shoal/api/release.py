@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -55,7 +56,7 @@ class Release:
         self._original = original
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"released": self.released, "_original": None}
+        return {"released": copy(self.released), "_original": None}
 
     def __repr__(self) -> str:
         return f"<Release: {self.grouping.summary()}; {self._loss_text()}; {self._method_text()}>"

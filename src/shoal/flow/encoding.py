@@ -348,7 +348,7 @@ def sampling_weights(table: Table, schema: Schema) -> Floats | None:
     name = schema.sampling_weight
     if name is None:
         return None
-    series = table.column(name)
+    series = table.typed(name)
     if not series.dtype.is_numeric():
         raise DataError(f'column "{name}" holds sampling weights and must be numeric, not {series.dtype}')
     weights = series.cast(nw.Float64).to_numpy()

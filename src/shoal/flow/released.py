@@ -1,18 +1,20 @@
 """The last stage: the recoded table is recounted from scratch, described by a manifest, and released.
 
-Nothing that a :class:`Released` holds leads back to the original table.
+Nothing that a :class:`Released` holds leads back to the original table: its table is a clean copy
+(:mod:`shoal.tables.clean_copy`), and copies and pickles list no categories that do not occur in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
+from shoal.core.text import text_of
 from shoal.errors import RequirementNotMet, SchemaError
 from shoal.flow.group import Grouped
 from shoal.flow.manifest import build_manifest
@@ -21,11 +23,12 @@ from shoal.flow.recode import Recoded
 from shoal.methods.contract import Outcome
 from shoal.privacy.k_anonymity import Classes, verify_k
 from shoal.recoding.loss import Loss
-from shoal.schema.columns import Role, Schema
+from shoal.schema.columns import Column, Role, Schema
 from shoal.schema.inference import looks_like_identifier
 from shoal.schema.plan import JsonDict, Plan
 from shoal.schema.requirements import Requirements, violation
 from shoal.tables import Table
+from shoal.tables.clean_copy import clean_copy, left_out
 
 if TYPE_CHECKING:
     from shoal.privacy.assessment import Assessment
@@ -98,6 +101,9 @@ class Released:
     manifest: JsonDict
     remarks: tuple[Remark, ...] = field(default=())
 
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__ | {"plan": _without_categories(self.plan, self.table)}
+
     @property
     def schema(self) -> Schema:
         """Roles, kinds and treatment of the columns."""
@@ -134,12 +140,31 @@ def release_table(
         Raises if the recount finds a requirement violated: nothing is released then.
     """
     progress.stage("verifying")
+    recoded = replace(recoded, table=clean_copy(recoded.table))
     recount = recount_table(recoded.table, plan.schema, plan.requirements)
     remarks = _remarks(prepared, grouped, recoded)
     manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)
     return Released(
         plan, recoded.table, grouped.grouping, recount, recoded.loss, grouped.outcome, manifest, remarks
     )  # fmt: skip
+
+
+def _without_categories(plan: Plan, table: Table) -> Plan:
+    """Return a plan for copies of a release: orders name the categories that occur, hierarchies of replaced columns go.
+
+    Both list categories of the original that the release no longer has.
+    """
+    released = set(table.names)
+
+    def reduced(column: Column) -> Column:
+        hierarchy = column.hierarchy if column.role == Role.CONFIDENTIAL else None
+        if column.order is None:
+            return replace(column, hierarchy=hierarchy)
+        known = set(table.column(column.name).unique().to_list() if column.name in released else ())
+        texts = {text_of(value) for value in known if value is not None}
+        return replace(column, hierarchy=hierarchy, order=tuple(text for text in column.order if text in texts))
+
+    return replace(plan, schema=replace(plan.schema, columns=tuple(map(reduced, plan.schema.columns))))
 
 
 def recount_table(table: Table, schema: Schema, requirements: Requirements) -> Recount:
@@ -189,7 +214,7 @@ def require(assessment: Assessment, requirements: Requirements) -> None:
 def _remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> tuple[Remark, ...]:
     """Return what a person should know before the table is released."""
     schema, table = prepared.schema, prepared.table
-    remarks = []
+    remarks = [Remark("left-out", None, sentence) for sentence in left_out(table)]
     for column in schema.columns:
         if column.role in {Role.OTHER, Role.CONFIDENTIAL} and column.name != schema.sampling_weight:
             reason = looks_like_identifier(table.typed(column.name))

@@ -72,6 +72,8 @@ def _categories(tables: MeasuredTables, column: Column, min_records: int) -> Dis
         order = [labels.get(category, category) for category in column.order]
     elif isinstance(dtype, pl.Enum):
         order = list(dtype.categories)
+    if order is not None and before is None:
+        order = [category for category in order if category in after]  # others occur at most in the original
     return category_distribution(before, after, min_records, order=order, missing=missing)
 
 

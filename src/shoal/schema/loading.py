@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,12 @@ def load(
 ) -> tuple[Table, Schema]:
     """Return the table and its full schema; columns of a text file that stay unchanged are read as they are written."""
     if not isinstance(data, str | Path):
-        table = _frame(data, reading)
+        table = _frame(data, reading, _texts([_schema_content(schema), changes]))
         return table, complete_schema(table, schema, changes)
     progress.stage("reading")
     head = read_head(data, **reading.given())
     draft = complete_schema(head, schema, changes)
-    typed = {column.name for column in draft.quasi} | {draft.sampling_weight}
+    typed = {column.name for column in draft.quasi}
     table = read_table(data, text=[name for name in head.names if name not in typed], **reading.given())
     return table, complete_schema(table, schema, changes)
 
@@ -74,7 +74,7 @@ def load_with_schema(
 def load_for_counting(data: Any, names: Sequence[str], reading: ReadOptions, progress: Progress) -> Table:
     """Return a table in which every column of a text file is what is written there, as a reader of the file sees it."""
     if not isinstance(data, str | Path):
-        return _frame(data, reading)
+        return _frame(data, reading, names)
     progress.stage("reading")
     head = read_head(data, **reading.given())
     for name in names:
@@ -131,10 +131,33 @@ def schema_text(schema: str | Path) -> str:
         raise FileProblem(f'schema file "{path}" cannot be read: {problem}') from None
 
 
-def _frame(data: Any, reading: ReadOptions) -> Table:
+def _schema_content(schema: Schema | str | Path | None) -> Any:
+    """Return the names of the columns of a schema, or what a schema file holds."""
+    if schema is None or isinstance(schema, Schema):
+        return [column.name for column in schema.columns] if schema else []
+    import tomllib
+
+    try:
+        return tomllib.loads(schema_text(schema))
+    except tomllib.TOMLDecodeError:
+        return []  # parsing the schema raises the error for this
+
+
+def _texts(given: Any) -> set[str]:
+    """Return all texts in nested lists and mappings, keys included: everything that may be the name of a column."""
+    if isinstance(given, str):
+        return {given}
+    if isinstance(given, Mapping):
+        return set().union(*(_texts(key) | _texts(value) for key, value in given.items()))
+    if isinstance(given, Sequence | set | frozenset):
+        return set().union(*map(_texts, given))
+    return set()
+
+
+def _frame(data: Any, reading: ReadOptions, named: Iterable[str] = ()) -> Table:
     given = reading.given()
     if given:
         raise ParameterError(
             f"read options ({', '.join(given)}) apply to text files only, and a {type(data).__name__} was given"
         )
-    return data if isinstance(data, Table) else Table.from_native(data)
+    return data if isinstance(data, Table) else Table.from_native(data, named)

@@ -1,4 +1,6 @@
-"""Parquet and Arrow/Feather files, read and written with pyarrow, which preserves types, dictionaries and metadata.
+"""Parquet and Arrow/Feather files, read and written with pyarrow, which preserves types and dictionaries.
+
+Metadata of schema and fields is never written: it may hold an index, notes or values of the original.
 
 Nested columns raise :class:`SchemaError`, because records are compared value by value and a list or a struct is not one
 value.
@@ -6,7 +8,6 @@ value.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def write_parquet(table: Table, path: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    native = _with_current_metadata(to_arrow(table))
+    native = _without_metadata(to_arrow(table))
     _check_schema(path, native.schema)
     repeated = [field.name for field in native.schema if not pa.types.is_floating(field.type)]
     options = {"compression": "zstd", "use_dictionary": repeated}  # a dictionary of floats saves nothing
@@ -74,7 +75,7 @@ def write_arrow(table: Table, path: Path, *, compressed: bool) -> None:
     """Write a table as an Arrow file, or with compression as a Feather file."""
     from pyarrow import ipc
 
-    native = _with_current_metadata(to_arrow(table)).unify_dictionaries()
+    native = _without_metadata(to_arrow(table)).unify_dictionaries()
     _check_schema(path, native.schema)
     options = ipc.IpcWriteOptions(compression="lz4" if compressed else None)
     with path.open("wb") as file, ipc.new_file(file, native.schema, options=options) as writer:
@@ -118,22 +119,12 @@ def _check_schema(path: Path, schema: Any) -> None:
             )
 
 
-def _with_current_metadata(native: Any) -> Any:
-    """Return the table with pandas' metadata reduced to the columns that the table still has."""
-    metadata = dict(native.schema.metadata or {})
-    if b"pandas" not in metadata:
-        return native
-    try:
-        pandas = json.loads(metadata[b"pandas"])
-        kept = set(native.column_names)
-        pandas["columns"] = [column for column in pandas["columns"] if column["field_name"] in kept]
-        pandas["index_columns"] = [
-            index for index in pandas["index_columns"] if isinstance(index, dict) or index in kept
-        ]
-        metadata[b"pandas"] = json.dumps(pandas).encode()
-    except (ValueError, KeyError, TypeError):
-        del metadata[b"pandas"]
-    return native.replace_schema_metadata(metadata)
+def _without_metadata(native: Any) -> Any:
+    """Return the table without metadata of schema and fields: the release describes itself by its columns."""
+    import pyarrow as pa
+
+    schema = pa.schema([field.remove_metadata() for field in native.schema])
+    return native.cast(schema) if native.schema.metadata or native.schema != schema else native
 
 
 def _unreadable(path: Path, title: str, error: Exception) -> Exception:

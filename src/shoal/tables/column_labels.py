@@ -3,17 +3,21 @@
 Variable labels, value labels, formats, measurement levels and declared missing values are stored from reading to
 writing. A declared missing value ("-9 refused" in SPSS, ".a" in Stata) is a missing value in the table. Its code is
 stored here and written back, unless the column was replaced in between: different codes would then distinguish the
-records of a group.
+records of a group. The label of the file, its notes and the name of its table are not read, because they are about
+the original and would be written into the release unseen; ``left_out`` names what there was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 
 @dataclass(frozen=True)
@@ -33,9 +37,7 @@ class Labels:
     widths: dict[str, int] = field(default_factory=dict)
     missing_ranges: dict[str, list[Any]] = field(default_factory=dict)
     missing_codes: dict[str, tuple[NDArray[np.int64], list[Any]]] = field(default_factory=dict)
-    file_label: str = ""
-    notes: list[str] = field(default_factory=list)
-    table_name: str | None = None
+    left_out: tuple[str, ...] = ()
     family: str = ""
 
     def without(self, names: Iterable[str]) -> Labels:
@@ -56,8 +58,55 @@ class Labels:
             missing_codes=others(self.missing_codes),
         )
 
-    def without_missing_codes(self, names: Iterable[str]) -> Labels:
-        """Return the metadata without the codes of declared missing values of some columns."""
+    def after_replacing(self, names: Iterable[str]) -> Labels:
+        """Return the metadata of a table in which some columns were replaced.
+
+        Codes of declared missing values go, and the widths of texts, which show how long the longest original one was.
+        """
         replaced = set(names)
-        codes = {name: value for name, value in self.missing_codes.items() if name not in replaced}
-        return replace(self, missing_codes=codes)
+
+        def others(metadata: dict[str, Any]) -> dict[str, Any]:
+            return {name: value for name, value in metadata.items() if name not in replaced}
+
+        formats = {
+            name: kind for name, kind in self.formats.items() if name not in replaced or not is_text_format(kind)
+        }
+        return replace(self, missing_codes=others(self.missing_codes), widths=others(self.widths), formats=formats)
+
+    def reduced(self, frame: nw.DataFrame[Any]) -> Labels:
+        """Return the metadata with labels and declared missing values of those values only that occur in the frame.
+
+        Examples
+        --------
+        >>> import narwhals as nw, polars as pl
+        >>> frame = nw.from_native(pl.DataFrame({"sex": [1, 1]}), eager_only=True)
+        >>> Labels(values={"sex": {1: "male", 2: "female"}}).reduced(frame).values
+        {'sex': {1: 'male'}}
+        """
+        values, ranges = {}, {}
+        for name, labels in self.values.items():
+            present = set(frame.get_column(name).unique().to_list()) | set(self._codes(name))
+            values[name] = {value: label for value, label in labels.items() if value in present}
+        for name, declared in self.missing_ranges.items():
+            inside = [[code for code in self._codes(name) if part["lo"] <= code <= part["hi"]] for part in declared]
+            ranges[name] = [{"lo": min(codes), "hi": max(codes)} for codes in inside if codes]
+        return replace(
+            self,
+            values={name: labels for name, labels in values.items() if labels},
+            missing_ranges={name: parts for name, parts in ranges.items() if parts},
+        )
+
+    def _codes(self, name: str) -> list[Any]:
+        """Return the codes of declared missing values that cells of a column have."""
+        return self.missing_codes[name][1] if name in self.missing_codes else []
+
+
+def is_text_format(kind: str) -> bool:
+    """Return whether a format of SPSS, Stata or SAS is one of texts.
+
+    Examples
+    --------
+    >>> [is_text_format(kind) for kind in ("A17", "%17s", "$17", "F8.2", "%9.0g")]
+    [True, True, True, False, False]
+    """
+    return kind[0] in "A$" or kind.endswith("s")

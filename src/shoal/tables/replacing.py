@@ -1,8 +1,8 @@
 """Replacement of columns of a DataFrame, by position of the record.
 
-narwhals aligns pandas columns by index and rebuilds the fields of pyarrow tables; here a shuffled or repeated index and
-the metadata of a field are preserved. New columns are stored in the type of the old ones where this loses nothing. A
-category that no longer occurs is removed from the list of categories, because the list would reveal that it occurred.
+narwhals aligns pandas columns by index; here records are addressed by position. New columns are stored in the type of
+the old ones where this loses nothing. Categories that no longer occur are removed from a release by
+:mod:`shoal.tables.clean_copy`.
 """
 
 from __future__ import annotations
@@ -35,17 +35,10 @@ def replaced(frame: nw.DataFrame[Any], columns: Mapping[str, nw.Series[Any]]) ->
 
 
 def _in_pandas(native: Any, columns: Mapping[str, nw.Series[Any]]) -> Any:
-    import pandas as pd
-
     native = native.copy(deep=False)
     for name, column in columns.items():
         new, old = column.to_native(), native[name].dtype
-        if new.dtype != old and _fits_in_pandas(new, old):
-            new = new.astype(old)
-        if isinstance(new.dtype, pd.CategoricalDtype):
-            lost = set(native[name].dropna()) - set(new.dropna())
-            new = new.cat.set_categories([known for known in new.cat.categories if known not in lost])
-        native[name] = pd.Series(new.array, index=native.index, name=name)
+        native[name] = (new.astype(old) if new.dtype != old and _fits_in_pandas(new, old) else new).array
     return native
 
 
@@ -69,13 +62,12 @@ def _allows_missing(dtype: Any) -> bool:
 def _in_pyarrow(native: Any, columns: Mapping[str, nw.Series[Any]]) -> Any:
     import pyarrow as pa
 
-    for name, column in columns.items():
-        position = native.schema.get_field_index(name)
-        field = native.schema.field(position)
-        new = _without_lost_values(native.column(position), _in_type_of(native.column(position), column.to_native()))
-        nullable = field.nullable or new.null_count > 0
-        native = native.set_column(position, pa.field(name, new.type, nullable, field.metadata), new)
-    return native
+    fields, arrays = [], []
+    for field, old in zip(native.schema, native.itercolumns(), strict=True):
+        new = _in_type_of(old, columns[field.name].to_native()) if field.name in columns else old
+        fields.append(pa.field(field.name, new.type, field.nullable or new.null_count > 0))
+        arrays.append(new)
+    return pa.table(arrays, schema=pa.schema(fields))
 
 
 def _in_type_of(old: Any, new: Any) -> Any:
@@ -103,26 +95,6 @@ def _in_type_of(old: Any, new: Any) -> Any:
     parts = [part.cast(old.type.index_type) for part in indices.chunks]
     arrays = [pa.DictionaryArray.from_arrays(part, dictionary, ordered=old.type.ordered) for part in parts]
     return pa.chunked_array(arrays, type=old.type)
-
-
-def _without_lost_values(old: Any, new: Any) -> Any:
-    """Return a dictionary column without the values that occurred in the old column and no longer occur."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not pa.types.is_dictionary(new.type):
-        return new
-    plain = new.cast(new.type.value_type)
-    used = set(plain.unique().to_pylist())
-    lost = set(old.cast(old.type.value_type).unique().to_pylist() if pa.types.is_dictionary(old.type) else []) - used
-    unified = new.unify_dictionaries()
-    if not lost or not unified.num_chunks:
-        return new
-    kept = [value for value in unified.chunk(0).dictionary.to_pylist() if value not in lost]
-    dictionary = pa.array(kept, new.type.value_type)
-    indices = pc.index_in(plain, value_set=dictionary).cast(new.type.index_type)
-    arrays = [pa.DictionaryArray.from_arrays(part, dictionary, ordered=new.type.ordered) for part in indices.chunks]
-    return pa.chunked_array(arrays, type=new.type)
 
 
 def _in_storage(frame: nw.DataFrame[Any], name: str, new: nw.Series[Any]) -> nw.Series[Any]:

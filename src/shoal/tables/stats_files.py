@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DataError, FileProblem, MissingExtra, SchemaError
-from shoal.tables.column_labels import Labels
+from shoal.tables.column_labels import Labels, is_text_format
 from shoal.tables.csv_writer import check_writable
 from shoal.tables.files import format_of
 from shoal.tables.table import Table, is_text, to_polars
@@ -27,6 +27,13 @@ READERS = {".sav": "read_sav", ".zsav": "read_sav", ".dta": "read_dta", ".xpt": 
 _LONGEST_NAME = {".sav": 64, ".zsav": 64, ".dta": 32, ".xpt": 32}
 _LARGEST_LONG = 2_147_483_620  # the largest integer of Stata; SPSS and SAS have no integers
 _INTEGER_FORMAT = re.compile(r"[FN]\d+(\.0)?")
+_HEADER = 560  # bytes, before any value or name of a column
+_TIME_STAMPS = {
+    ".sav": re.compile(rb"\A.{92}(.{9}).{8}", re.DOTALL),
+    ".zsav": re.compile(rb"\A.{92}(.{9}).{8}", re.DOTALL),
+    ".dta": re.compile(rb"<timestamp>\x11(.{17})</timestamp>"),
+    ".xpt": re.compile(rb"(\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d)"),
+}
 _TIME_FORMAT = re.compile(r"DATE|TIME|MOYR|QYR|WKYR|MONTH|WKDAY|%t", re.IGNORECASE)
 
 
@@ -61,9 +68,9 @@ def read_stats(path: Path, *, rows: int | None = None, encoding: str | None = No
         widths={name: width for name, width in metadata.variable_display_width.items() if width > 0},
         missing_ranges=dict(metadata.missing_ranges),
         missing_codes=codes,
-        file_label=metadata.file_label or "",
-        notes=list(metadata.notes or []),
-        table_name=metadata.table_name,
+        left_out=tuple(
+            title for title, found in (("the label", metadata.file_label), ("the notes", metadata.notes)) if found
+        ),
         family=extension,
     )
     if extension in {".sav", ".zsav"}:
@@ -81,12 +88,11 @@ def write_stats(table: Table, path: Path, target: Path) -> None:
     labels = _fitting(table.labels or Labels(), frame, extension)
     frame = _with_codes(_storable(frame), labels)
     options: dict[str, Any] = {
-        "file_label": labels.file_label,
         "column_labels": labels.variable,
         "variable_format": labels.formats,
     }
     if extension == ".xpt":
-        options["table_name"] = labels.table_name or "DATASET"
+        options["table_name"] = "DATASET"
         write = pyreadstat.write_xport
     elif extension == ".dta":
         options["variable_value_labels"] = labels.values
@@ -98,7 +104,6 @@ def write_stats(table: Table, path: Path, target: Path) -> None:
             "missing_ranges": labels.missing_ranges,
             "variable_measure": labels.measures,
             "variable_display_width": labels.widths,
-            "note": labels.notes or None,
             "compress": extension == ".zsav",
             "row_compress": extension == ".sav",
         }
@@ -107,7 +112,20 @@ def write_stats(table: Table, path: Path, target: Path) -> None:
         write(frame, str(path), **options)
     except Exception as error:  # as above; its text may contain values of records, so it is not shown
         raise _unwritable(target, error) from error
+    _fix_time_stamps(path, extension)
     _check_complete(path, frame, extension, target)
+
+
+def _fix_time_stamps(path: Path, extension: str) -> None:
+    """Replace the time of writing in the header of a file by a fixed one, so that equal tables give equal bytes."""
+    with path.open("r+b") as file:
+        header = file.read(_HEADER)
+        for found in _TIME_STAMPS[extension].finditer(header):
+            fixed = {9: b"01 Jan 70", 16: b"01JAN70:00:00:00", 17: b"01 Jan 1970 00:00"}
+            file.seek(found.start(1))
+            file.write(fixed[len(found[1])])
+            if extension in {".sav", ".zsav"}:
+                file.write(b"00:00:00")
 
 
 def _pyreadstat() -> Any:
@@ -198,8 +216,7 @@ def _fitting(labels: Labels, frame: pl.DataFrame, extension: str) -> Labels:
 def _format_fits(kind: str, dtype: Any) -> bool:
     if _TIME_FORMAT.search(kind):
         return bool(dtype.is_temporal())
-    text = kind[0] in "A$" or kind.endswith("s")
-    return not dtype.is_temporal() and text == is_text(dtype)
+    return not dtype.is_temporal() and is_text_format(kind) == is_text(dtype)
 
 
 def _storable(frame: pl.DataFrame) -> pl.DataFrame:

@@ -1,9 +1,9 @@
 """The table type of Shoal: columns by name, from a DataFrame of any supported library or from a file.
 
-``Table`` is immutable; replacing columns returns a new table that shares the other columns. Rows keep their order, and
-a pandas index stays as it was: records are addressed by position, never by index. ``to_polars`` and ``to_arrow``
-convert a table for the file formats. They drop a pandas index, because files contain the columns of the schema only and
-an index may identify individuals.
+``Table`` is immutable; replacing columns returns a new table that shares the other columns. Rows keep their order:
+records are addressed by position, never by a pandas index. A level of an index that the user names among the columns
+becomes a column; everything else of an index may identify individuals and is not released
+(:mod:`shoal.tables.clean_copy`). ``to_polars`` and ``to_arrow`` convert a table for the file formats.
 """
 
 from __future__ import annotations
@@ -64,11 +64,22 @@ class Table:
         return f"Table({self.n_rows} records, {len(self.names)} columns: {', '.join(self.names)})"
 
     @classmethod
-    def from_native(cls, data: Any) -> Table:
+    def from_native(cls, data: Any, named: Iterable[str] = ()) -> Table:
         """Wrap a pandas or polars DataFrame or a pyarrow Table.
+
+        Parameters
+        ----------
+        data
+            The DataFrame.
+        named
+            Names that the user gives to columns. A level of a pandas index with one of these names becomes a column.
 
         Examples
         --------
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"age": [34]}, index=pd.Index(["Ann"], name="person"))
+        >>> Table.from_native(people).names, Table.from_native(people, ["person"]).names
+        (['age'], ['person', 'age'])
         >>> Table.from_native([1, 2])
         Traceback (most recent call last):
             ...
@@ -80,6 +91,9 @@ class Table:
             return data
         if nw.dependencies.is_pandas_dataframe(data):
             _check_pandas_names(list(data.columns))
+            columns = set(data.columns)
+            levels = [name for name in data.index.names if name in set(named) and name not in columns]
+            data = data.reset_index(level=levels) if levels else data
         elif nw.dependencies.is_pyarrow_table(data):
             _check_unique(data.column_names)
         try:
@@ -159,18 +173,18 @@ class Table:
         Examples
         --------
         >>> import narwhals as nw, pandas as pd
-        >>> table = Table.from_native(pd.DataFrame({"age": [34, 51], "sex": ["f", "m"]}, index=["x", "x"]))
+        >>> table = Table.from_native(pd.DataFrame({"age": [34, 51], "sex": ["f", "m"]}))
         >>> ages = nw.new_series("age", [42, 42], backend="pandas")
         >>> table.with_columns({"age": ages}).native
            age sex
-        x   42   f
-        x   42   m
+        0   42   f
+        1   42   m
         """
         self._check_names(columns)
         for name, column in columns.items():
             if len(column) != self.n_rows:
                 raise DataError(f'column "{name}" has {len(column)} new values for {self.n_rows} records')
-        labels = self.labels.without_missing_codes(columns) if self.labels else None
+        labels = self.labels.after_replacing(columns) if self.labels else None
         same_types = all(self.frame.schema[name] == column.dtype for name, column in columns.items())
         if self.frame.implementation.is_polars() and same_types:
             frame = self.frame.with_columns(*(column.alias(name) for name, column in columns.items()))
@@ -258,7 +272,7 @@ def is_text(dtype: Any) -> bool:
 
 
 def to_arrow(table: Table) -> Any:
-    """Return the table as a pyarrow Table with the metadata of its schema, if any; a pandas index is dropped."""
+    """Return the table as a pyarrow Table; a pandas index is dropped."""
     import pyarrow as pa
 
     native = table.native
