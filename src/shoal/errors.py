@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-LONGEST_NAME = 80
+LONGEST_NAME = 200
 """Characters of a quoted name that an error shows."""
 LONGEST_TEXT = 1_000
 """Characters of an error text."""
@@ -56,11 +56,19 @@ class UnknownColumn(SchemaError, KeyError):
     --------
     >>> str(UnknownColumn("incme", ["age", "income"]))
     'column "incme" is not in the table; did you mean "income"?'
+
+    A file without a header has the values of a record in place of names; they are not shown:
+
+    >>> str(UnknownColumn("age", ["34", "Munich"]))
+    'column "age" is not in the table; the first line of the table seems to hold values: add a line of column names'
     """
 
     def __init__(self, name: str, columns: Iterable[str]) -> None:
-        columns = list(columns)
-        super().__init__(f'column "{name}" is not in the table; {suggestion(name, columns)}')
+        columns = [str(column) for column in columns]
+        hint = suggestion(name, columns)
+        if not hint.startswith("did you mean") and any(map(_is_number, columns)):
+            hint = "the first line of the table seems to hold values: add a line of column names"
+        super().__init__(f'column "{name}" is not in the table; {hint}')
 
 
 class DataError(ShoalError, ValueError):
@@ -102,6 +110,14 @@ def one_line(text: str) -> str:
     text = re.sub(rf'"([^"]{{{LONGEST_NAME - 1}}})[^"]{{2,}}"', r'"\1…"', text)
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _restored(kind: type[ShoalError], text: str) -> ShoalError:

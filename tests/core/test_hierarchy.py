@@ -89,10 +89,10 @@ def test_a_file_as_arx_writes_it(tmp_path, sign):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a;x;*\na;y;*", 'the value "a" has more than one row'),
-        ("a;x;p;*\nb;x;q;*", 'the node "x" has two parents, "p" and "q"'),
-        ("a;;p", 'the row of the value "a" has an empty field'),
-        ("a;x;y\nb;y;x", "has two parents"),
+        ("a;x;*\na;y;*", "rows 1 and 2 are about the same value"),
+        ("a;x;p;*\nb;x;q;*", "rows 1 and 2 have the same node with different parents"),
+        ("a;;p", "row 1 has an empty field"),
+        ("a;x;y\nb;y;x", "rows 1 and 2 have the same node with different parents"),
     ],
 )
 def test_broken_files_are_refused_with_the_row(tmp_path, text, words):

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.core.choices import choice
 from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import GroupTooSmall
+from shoal.errors import GroupTooSmall, ParameterError
 from shoal.flow.released import require
 from shoal.privacy.assessment import Assessment, ColumnAssessment, assess_column
 from shoal.privacy.confidential import ConfidentialAs, Values, joint_values, read_values
@@ -104,6 +104,9 @@ def assess(
     >>> assess(people, quasi=["age"], confidential=["diagnosis"]).figures()["alpha"]
     1.0
     """
+    for name, number in (("l", l), ("m", m)):
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1):
+            raise ParameterError(f"{name}={number!r} is not possible; choose an integer of at least 1")
     variant = choice(ConfidentialAs, confidential_as, "confidential_as")
     semantics = choice(MissingSemantics, missing_semantics, "missing_semantics")
     changes = {

@@ -321,6 +321,9 @@ def compare(
     ]
     if not grid:
         raise ParameterError("there is nothing to compare; name at least one method and one k")
+    for _, line in grid:  # a k or a target that is never possible is wrong use, not a combination that fails
+        check_k(line.k, line.k)
+        Requirements(k=line.k, **{**requested, "l": line.l, "t": line.t})
     progress.stage("preparing")
     prepared = prepare(table, fit_encoding(table, full))
     arrays = MethodData(prepared)
@@ -337,7 +340,7 @@ def _calls(
     time_limit: float | str | None,
 ) -> list[MethodCall]:  # fmt: skip
     """Return the methods with their options; an unknown name or option is an error before any work."""
-    calls = [method_call(method, None, seed=seed) for method in methods]
+    calls = [method_call(method, None, seed=seed, time_limit=time_limit) for method in methods]
     names = [call.text for call in calls]
     for name in options:
         if name not in names:

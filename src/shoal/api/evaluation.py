@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import ParameterError
+from shoal.errors import DataError, ParameterError
 from shoal.schema.columns import Role, Schema
 from shoal.schema.loading import complete_schema, load_typed
 from shoal.schema.plan import ReadOptions
@@ -84,13 +84,21 @@ def evaluate(
     names, attributes = full.protected, full.named(Role.CONFIDENTIAL)
     if not names:
         raise ParameterError("no quasi-identifiers given; use quasi=[...] (command line: --quasi age,region)")
+    if control is not None and not attributes:
+        raise ParameterError("control is the baseline of attribute disclosure; name confidential attributes as well")
+    compared = load_typed(released, reading)
+    if compared.n_rows != table.n_rows:
+        raise DataError(
+            f"the original has {table.n_rows:,} records and the release {compared.n_rows:,}; evaluate needs the same "
+            "records in the same order (in Python, shoal.risk and shoal.utility measure tables of different lengths)"
+        )
     options = reading.given()
     risks = risk(
         table, released, quasi=names, confidential=attributes, control=control, population=population,
         sampling_weight=full.sampling_weight, schema=full, seed=seed, read_options=options, progress=progress,
     )  # fmt: skip
     uses = utility(
-        table, released, columns=[*names, *attributes], target=target, schema=full, seed=seed, read_options=options,
+        table, compared, columns=[*names, *attributes], target=target, schema=full, seed=seed, read_options=options,
         progress=progress,
     )  # fmt: skip
     return risks, uses

@@ -23,12 +23,18 @@ def demo_command(
     seed: Annotated[int, typer.Option(help="Random seed for the generated data.")] = 0,
 ) -> None:
     """Generate a patient table, protect it, show rows before and after, and write table, manifest and report."""
+    import shoal
     from shoal.api.protect import protect
     from shoal.cli.terminal import console, draw_release, draw_rows, drawn_progress
+    from shoal.core.choices import check_seed
+    from shoal.core.grouping import check_k
     from shoal.datasets import EDUCATION_ORDER, patients
     from shoal.errors import FileProblem
     from shoal.tables import Table, write_table
 
+    shoal.get_method(method)
+    check_k(k, rows)
+    original = patients(rows, missing=missing, seed=check_seed(seed))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -36,7 +42,6 @@ def demo_command(
             f'directory "{folder}" cannot be created: {problem.strerror}; choose another with --folder'
         ) from None
     people = folder / "patients.csv"
-    original = patients(rows, missing=missing, seed=seed)
     write_table(Table.from_native(original), people)
     with drawn_progress(quiet=given.silent) as progress:
         release = protect(

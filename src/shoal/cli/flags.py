@@ -187,7 +187,7 @@ class Given:
     def requirements(self) -> dict[str, Any]:
         """Return the requirements beyond k as arguments of the Python functions."""
         arguments = {name: self.values[name] for name in ("l", "c", "p", "alpha", "t", "beta") if name in self.values}
-        if self.values.get("l_kind"):
+        if self.values.get("l_kind") is not None:
             arguments["l_kind"] = self.values["l_kind"]
         if "max_size" in self.values:
             arguments |= {"max_size": self.values["max_size"], "global_recoding": self.values["global_recoding"]}

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli import flags
+from shoal.errors import FileProblem
 
 
 @flags.command("reading", "output")
@@ -17,6 +18,7 @@ def schema_command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="TOML file to write; printed if not given.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the output file, also if it was edited.")] = False,
 ) -> None:
     """Propose a role and a kind for each column, with reasons, as a file to review and correct."""
     from shoal.cli.terminal import console, draw_rows
@@ -29,6 +31,10 @@ def schema_command(
 
     if output is not None:
         check_output(output, inputs=(file,), table=False)
+        if output.exists() and not force:
+            raise FileProblem(
+                f'"{output}" exists and may have been edited; choose another file, or replace it with --force'
+            )
     schema = infer_schema(load_typed(file, ReadOptions.of(given.read_options())))
     text = format_schema(schema, file.name)
     if given.json:

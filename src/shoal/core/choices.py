@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from shoal.errors import ParameterError, suggestion
+
+LARGEST_SEED = 2**63 - 1
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -28,3 +30,18 @@ def choice(kind: type[E], text: str, option: str) -> E:
     except ValueError:
         hint = suggestion(str(text), [str(member) for member in kind])
         raise ParameterError(f'{option}="{text}" is not known; {hint}') from None
+
+
+def check_seed(seed: Any) -> int:
+    """Return a seed as an integer, or raise an error.
+
+    Examples
+    --------
+    >>> check_seed(-1)
+    Traceback (most recent call last):
+        ...
+    shoal.errors.ParameterError: seed=-1 is not possible; choose an integer from 0 to 9223372036854775807
+    """
+    if isinstance(seed, bool) or not hasattr(seed, "__index__") or not 0 <= int(seed) <= LARGEST_SEED:
+        raise ParameterError(f"seed={seed!r} is not possible; choose an integer from 0 to {LARGEST_SEED}")
+    return int(seed)

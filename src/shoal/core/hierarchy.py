@@ -20,6 +20,8 @@ from shoal.core.text import text_of
 from shoal.errors import SchemaError
 
 ROOT = "*"
+MOST_LEVELS = 1_000
+"""Levels of a hierarchy from a value to the root; the cost of generalising grows with them."""
 
 
 class Hierarchy:
@@ -51,7 +53,7 @@ class Hierarchy:
     """The number of leaves."""
 
     def __init__(self, paths: Iterable[Sequence[str]]) -> None:
-        self.labels, self.parents, self.n_leaves = _build([tuple(map(str, path)) for path in paths])
+        self.labels, self.parents, self.n_leaves = _build(_texts(paths))
         self.parents.flags.writeable = False
 
     @classmethod
@@ -64,7 +66,9 @@ class Hierarchy:
         >>> places.cca(["Oslo", "Turku"]), places.cca(["Oslo", "Rome"]), places.cca(["Oslo", "Hue"])
         ('north', 'Europe', '*')
         """
-        return cls(_nested_paths(tree, ()))
+        if isinstance(tree, str | bytes) or not isinstance(tree, Mapping | Sequence):
+            raise SchemaError(f"a nested hierarchy is made of mappings and lists, not of {type(tree).__name__}")
+        return cls(_nested_paths(tree))
 
     def paths(self) -> list[list[str]]:
         """Return for each value the value itself and its ancestors, nearest first; builds the same tree again.
@@ -207,59 +211,101 @@ class Hierarchy:
         raise SchemaError(f'the hierarchy has no node "{label}"')
 
 
+def _texts(paths: Any) -> list[tuple[str, ...]]:
+    """Return the rows of a hierarchy as texts."""
+    rows = [] if isinstance(paths, str | bytes | Mapping) or not isinstance(paths, Iterable) else list(paths)
+    if not rows or any(isinstance(row, str | bytes) or not isinstance(row, Iterable) for row in rows):
+        raise SchemaError(
+            "a hierarchy is made of rows, each a value and its ancestors, such as [('baker', 'craft'), ...]; "
+            "nested mappings are read by Hierarchy.from_nested"
+        )
+    return [tuple(map(str, row)) for row in rows]
+
+
 def _build(paths: list[tuple[str, ...]]) -> tuple[tuple[str, ...], NDArray[np.int64], int]:
-    """Return labels, parents and the number of leaves; children are numbered before their parents."""
+    """Return labels, parents and the number of leaves; children are numbered before their parents.
+
+    Errors name rows and fields, not labels, since a label may be the value of a record.
+    """
     if not paths or any(not path for path in paths):
         raise SchemaError("a hierarchy needs at least one value, and a value in every row")
     leaves = [path[0] for path in paths]
-    if len(set(leaves)) < len(leaves):
-        twice = next(value for value in leaves if leaves.count(value) > 1)
-        raise SchemaError(f'the value "{twice}" has more than one row; keep one')
-    chains = [_chain(path) for path in paths]
+    _check_leaves(leaves)
+    chains = [_chain(path, row) for row, path in enumerate(paths, 1)]
     tops = {chain[-1] if chain else None for chain in chains}
     root = tops.pop() if len(tops) == 1 else ROOT
     root = ROOT if root is None else root
     parent: dict[str, str] = {}
-    for chain in chains:
+    first_row: dict[str, int] = {}
+    for row, chain in enumerate(chains, 1):
         if not chain or chain[-1] != root:
             chain.append(root)
         for node, above in pairwise(chain):
+            if node == root:
+                raise SchemaError(
+                    f"row {row} is a cycle: the node at the top stands below another node; remove it there"
+                )
+            first_row.setdefault(node, row)
             if parent.setdefault(node, above) != above:
                 raise SchemaError(
-                    f'the node "{node}" has two parents, "{parent[node]}" and "{above}"; give the nodes different names'
+                    f"rows {first_row[node]} and {row} have the same node with different parents; give the nodes "
+                    "different names"
                 )
-    inner = [*sorted(parent, key=lambda node: -_depth(node, parent)), root]
+    depths = _depths(parent)
+    inner = [*sorted(parent, key=lambda node: -depths[node]), root]
     number = {node: len(leaves) + place for place, node in enumerate(inner)}
     above_leaves = [number[chain[0]] for chain in chains]
     above_inner = [number[parent.get(node, root)] for node in inner]
     return (*leaves, *inner), np.array(above_leaves + above_inner, np.int64), len(leaves)
 
 
-def _chain(path: tuple[str, ...]) -> list[str]:
+def _check_leaves(leaves: list[str]) -> None:
+    """Raise an error if a value has two rows."""
+    first: dict[str, int] = {}
+    for row, value in enumerate(leaves, 1):
+        if first.setdefault(value, row) != row:
+            raise SchemaError(f"rows {first[value]} and {row} are about the same value; keep one")
+
+
+def _chain(path: tuple[str, ...], row: int) -> list[str]:
     """Return the labels above a value; labels that repeat the one before count once."""
     while len(path) > 1 and path[-1] == "":
         path = path[:-1]
     if "" in path[1:]:
-        raise SchemaError(f'the row of the value "{path[0]}" has an empty field between two ancestors; fill it')
+        raise SchemaError(f"row {row} has an empty field between two ancestors; fill it")
+    if len(path) > MOST_LEVELS:
+        raise SchemaError(f"row {row} has {len(path):,} levels; a hierarchy has at most {MOST_LEVELS:,}")
     return [label for below, label in pairwise(path) if label != below]
 
 
-def _depth(node: str, parent: dict[str, str]) -> int:
-    depth = 0
-    while node in parent:
-        node, depth = parent[node], depth + 1
-    return depth
+def _depths(parent: dict[str, str]) -> dict[str, int]:
+    """Return the way from each node up to the root; each node is visited once."""
+    depths: dict[str, int] = {}
+    for start in parent:
+        way = []
+        node = start
+        while node in parent and node not in depths:
+            way.append(node)
+            node = parent[node]
+        depth = depths.get(node, 0)
+        for below in reversed(way):
+            depth += 1
+            depths[below] = depth
+    return depths
 
 
-def _nested_paths(tree: Any, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
-    if isinstance(tree, Mapping):
-        for label, below in tree.items():
-            yield from _nested_paths(below, (str(label), *above))
-    elif isinstance(tree, Sequence) and not isinstance(tree, str):
-        for value in tree:
-            if isinstance(value, Mapping):
-                yield from _nested_paths(value, above)
-            else:
-                yield (text_of(value), *above)
-    else:
-        yield (text_of(tree), *above)
+def _nested_paths(tree: Any) -> Iterable[tuple[str, ...]]:
+    """Yield the paths of nested mappings and lists from first to last, without recursion."""
+    open_parts: list[tuple[Any, tuple[str, ...], int]] = [(tree, (), 0)]
+    while open_parts:
+        part, above, depth = open_parts.pop()
+        if depth >= MOST_LEVELS:
+            raise SchemaError(f"the tree is nested more than {MOST_LEVELS:,} times, or contains itself")
+        if isinstance(part, Mapping):
+            below = [(value, (text_of(label), *above), depth + 1) for label, value in part.items()]
+        elif isinstance(part, Sequence) and not isinstance(part, str | bytes):
+            below = [(value, above, depth + 1) for value in part]
+        else:
+            yield (text_of(part), *above)
+            continue
+        open_parts.extend(reversed(below))

@@ -121,6 +121,8 @@ def _sorted_codes(series: Any, column: Column) -> tuple[Integers, pl.Series]:
     else:
         if values.dtype.is_nested() or values.dtype == pl.Object:
             raise SchemaError(f'column "{column.name}" of type {values.dtype} cannot be counted; convert it first')
+        if column.kind == Kind.NUMERIC and values.dtype in {pl.String, pl.Categorical, pl.Enum}:
+            raise SchemaError(f'column "{column.name}" holds texts and cannot be numeric; state that it is nominal')
         if values.dtype.is_float():
             values = values + 0.0  # one zero instead of two
         categories = values.unique().drop_nulls().sort()

@@ -27,6 +27,8 @@ def read_hierarchy(path: str | Path, *, delimiter: str | None = None) -> Hierarc
     hierarchy
         The tree.
     """
+    if not isinstance(path, str | Path):
+        raise SchemaError(f"a hierarchy file is given by its path, not by {type(path).__name__}")
     rows = read_hierarchy_rows(Path(path), delimiter)
     try:
         return Hierarchy(rows)
@@ -43,10 +45,14 @@ def hierarchy_of(column: Column, table: Table) -> Hierarchy:
     given = column.hierarchy
     if isinstance(given, Hierarchy):
         return given
-    if isinstance(given, Mapping):
-        return Hierarchy.from_nested(given)
     from shoal.schema.hierarchy_building import BUILDERS, build_hierarchy
 
-    if given is None or given in BUILDERS:
-        return build_hierarchy(column, table.column(column.name), "auto" if given is None else str(given))
-    return read_hierarchy(given)
+    try:
+        if isinstance(given, Mapping):
+            return Hierarchy.from_nested(given)
+        if given is None or (isinstance(given, str) and given in BUILDERS):
+            return build_hierarchy(column, table.column(column.name), "auto" if given is None else given)
+        return read_hierarchy(given)
+    except SchemaError as problem:
+        text = str(problem)
+        raise SchemaError(text if "column" in text else f'column "{column.name}": {text}') from None

@@ -127,8 +127,11 @@ def schema_text(schema: str | Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise FileProblem(f'schema file "{path}" was not found') from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise FileProblem(f'schema file "{path}" cannot be read: {problem}') from None
+    except UnicodeDecodeError:
+        raise FileProblem(f'schema file "{path}" is not UTF-8 text; save it as UTF-8') from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or "its name is not possible"
+        raise FileProblem(f'schema file "{path}" cannot be read: {reason.lower()}') from None
 
 
 def _schema_content(schema: Schema | str | Path | None) -> Any:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from shoal.core.choices import check_seed
 from shoal.core.deadline import seconds_of
 from shoal.core.text import function_name
 from shoal.errors import ParameterError, suggestion
@@ -55,19 +56,31 @@ class ReadOptions:
     decimal: str | None = None
     na_values: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        for name, example in (("delimiter", '";"'), ("encoding", '"latin-1"'), ("decimal", '","')):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or not value or "\0" in value):
+                raise ParameterError(f"{name}={value!r} is not possible; write a text such as {example}")
+        texts = self.na_values
+        if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
+            raise ParameterError(f'na_values={texts!r} is not possible; write texts such as ("NA", "?")')
+
     @classmethod
     def of(cls, options: Mapping[str, Any] | ReadOptions | None) -> ReadOptions:
         """Return the options of a mapping; an unknown name raises ParameterError."""
         if isinstance(options, ReadOptions):
             return options
-        given = dict(options or {})
+        if options is not None and not isinstance(options, Mapping):
+            raise ParameterError(f'read_options must be a mapping such as {{"delimiter": ";"}}, not {options!r}')
+        given: dict[str, Any] = dict(options or {})
         names = [entry.name for entry in fields(cls)]
         for name in given:
             if name not in names:
                 raise ParameterError(f'there is no read option "{name}"; {suggestion(name, names)}')
-        if isinstance(given.get("na_values"), str):
-            given["na_values"] = (given["na_values"],)
-        given["na_values"] = tuple(given.get("na_values") or ())
+        texts = given.get("na_values")
+        given["na_values"] = (
+            (texts,) if isinstance(texts, str) else tuple(texts or ()) if isinstance(texts, Iterable | None) else texts
+        )
         return cls(**given)
 
     def given(self) -> dict[str, Any]:
@@ -102,9 +115,9 @@ class MethodCall:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.seed, bool) or not hasattr(self.seed, "__index__"):
-            raise ParameterError(f"seed must be an integer, not {self.seed!r}")
-        object.__setattr__(self, "seed", int(self.seed))
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        if not isinstance(self.options, Mapping):
+            raise ParameterError(f"options must be a mapping from names to values, not {type(self.options).__name__}")
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
         if self.time_limit is not None:
             object.__setattr__(self, "time_limit", seconds_of(self.time_limit))
@@ -150,8 +163,13 @@ class Plan:
     reading: ReadOptions = field(default_factory=ReadOptions)
 
     def __post_init__(self) -> None:
+        for name, kind in (("schema", Schema), ("requirements", Requirements), ("method", MethodCall)):
+            if not isinstance(getattr(self, name), kind):
+                raise ParameterError(
+                    f"{name} of a plan must be a {kind.__name__}, not {type(getattr(self, name)).__name__}"
+                )
         number = isinstance(self.decimals, int) and not isinstance(self.decimals, bool) and 0 <= self.decimals <= 15
-        if self.decimals not in {"input", "full"} and not number:
+        if not number and not (isinstance(self.decimals, str) and self.decimals in {"input", "full"}):
             raise ParameterError(f"decimals={self.decimals!r} is not possible; choose input, full or 0 to 15")
 
     def to_dict(self) -> dict[str, Any]:

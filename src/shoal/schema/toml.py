@@ -82,6 +82,8 @@ def parse_schema(text: str, base: Schema, *, identifiers_dropped: bool = False) 
         parsed = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise SchemaError(f"the schema file is not valid TOML: {problem}") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, or thousands of brackets
+        raise SchemaError("the schema file has a number that is too long, or is nested too deeply") from None
     _only_known(parsed, _TOP, "the schema file")
     entries = parsed.get("columns", {})
     if not isinstance(entries, dict):
@@ -95,10 +97,13 @@ def parse_schema(text: str, base: Schema, *, identifiers_dropped: bool = False) 
     strata = parsed.get("strata", [])
     if not isinstance(strata, list) or not all(isinstance(name, str) for name in strata):
         raise SchemaError('strata in the schema file must be a list of column names, such as ["region"]')
+    weight = parsed.get("sampling_weight", "")
+    if not isinstance(weight, str):
+        raise SchemaError('sampling_weight in the schema file must be the name of a column, such as "weight"')
     return Schema(
         columns,
         strata=tuple(strata),
-        sampling_weight=parsed.get("sampling_weight") or None,
+        sampling_weight=weight or None,
         missing=choice(Missing, parsed.get("missing", "error"), "missing"),
     )
 
@@ -109,10 +114,8 @@ def _parse_column(column: Column, entry: Any) -> Column:
     if not isinstance(entry, dict):
         raise SchemaError(f'column "{column.name}" in the schema file must be a table with role and kind')
     _only_known(entry, _COLUMN, f'column "{column.name}" in the schema file')
-    kind = choice(Kind, entry.get("kind", column.kind), "kind")
-    order = entry.get("order")
-    if order is not None and not isinstance(order, list):
-        raise SchemaError(f'column "{column.name}": order must be a list, such as ["low", "high"]')
+    order = _parse_order(column.name, entry)
+    kind = choice(Kind, entry.get("kind", column.kind if order is None else Kind.ORDINAL), "kind")
     weight = entry.get("weight", 1.0)
     if isinstance(weight, bool) or not isinstance(weight, int | float):
         raise SchemaError(f'column "{column.name}": weight must be a number')
@@ -120,14 +123,29 @@ def _parse_column(column: Column, entry: Any) -> Column:
         column.name,
         choice(Role, entry.get("role", "other"), "role"),
         kind,
-        kind_stated="kind" in entry,
+        kind_stated="kind" in entry or order is not None,
         weight=float(weight),
-        order=tuple(map(str, order)) if order is not None else (column.order if kind == column.kind else None),
+        order=order if order is not None else (column.order if kind == column.kind else None),
         recode=choice(Recode, entry["recode"], "recode") if "recode" in entry else None,
         missing=choice(Missing, entry["missing"], "missing") if "missing" in entry else None,
         reason="schema file",
         hierarchy=_parse_hierarchy(column.name, entry.get("hierarchy")),
     )
+
+
+def _parse_order(name: str, entry: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the ordered categories of a column, or None; an order makes a column ordinal."""
+    order = entry.get("order")
+    if order is None:
+        return None
+    plain = isinstance(order, list) and all(isinstance(category, str | int | float) for category in order)
+    if not plain or not order:
+        raise SchemaError(f'column "{name}": order must be a list of categories, such as ["low", "high"]')
+    if entry.get("kind", Kind.ORDINAL) != Kind.ORDINAL:
+        raise SchemaError(
+            f'column "{name}" has an order, so its kind is "ordinal"; correct the kind or remove the order'
+        )
+    return tuple(map(str, order))
 
 
 def _parse_hierarchy(name: str, entry: Any) -> Any:

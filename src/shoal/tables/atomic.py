@@ -200,6 +200,7 @@ def check_output(path: str | Path, *, inputs: Iterable[str | Path] = (), table: 
     shoal.errors.FileProblem: no-such-directory/safe.csv: the directory no-such-directory does not exist; create it first
     """  # noqa: E501 - the doctest shows the text as one line
     path = Path(path)
+    check_name(path)
     if table:
         from shoal.tables.files import writable_format_of
 
@@ -225,6 +226,17 @@ def check_output(path: str | Path, *, inputs: Iterable[str | Path] = (), table: 
         )
     if target.exists() and not os.access(target, os.W_OK):
         raise FileProblem(f"{path} is write-protected; choose another name")
+
+
+def check_name(path: Path) -> None:
+    """Raise for a name that no file can have, and for symbolic links that lead to each other."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return  # explained by what reads or writes the file
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or "its name contains a zero byte"
+        raise FileProblem(f'"{path}" is no possible file: {reason.lower()}') from None
 
 
 def check_targets(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from shoal.errors import FileProblem, ParameterError, suggestion
-from shoal.tables.atomic import write_files
+from shoal.tables.atomic import check_name, write_files
 
 if TYPE_CHECKING:
     from shoal.tables.table import Table
@@ -265,6 +265,7 @@ def _read(path: Path, rows: int | None, **options: Any) -> Table:
 
 def _check_input(path: Path) -> None:
     """Raise :class:`FileProblem` if the file does not exist, is a directory, cannot be opened or is empty."""
+    check_name(path)
     if path.is_dir():
         raise FileProblem(f"{path} is a directory; name a file in it")
     if not path.exists():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from shoal.errors import FileProblem
+from shoal.errors import FileProblem, ParameterError
 
 
 def read_hierarchy_rows(path: Path, delimiter: str | None = None) -> list[list[str]]:
@@ -30,4 +30,9 @@ def read_hierarchy_rows(path: Path, delimiter: str | None = None) -> list[list[s
         raise FileProblem(f'hierarchy file "{path}" is empty; it needs one row per value')
     if delimiter is None:
         delimiter = next((mark for mark in (";", "\t") if mark in lines[0]), ",")
-    return [[field.strip() for field in row] for row in csv.reader(lines, delimiter=delimiter)]
+    elif not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
+        raise ParameterError(f"delimiter={delimiter!r} is not possible; choose one character, such as ;")
+    try:
+        return [[field.strip() for field in row] for row in csv.reader(lines, delimiter=delimiter)]
+    except csv.Error:  # a field of more than 131,072 characters
+        raise FileProblem(f'hierarchy file "{path}" has a field that is too long; check its quotes') from None
