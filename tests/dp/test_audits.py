@@ -37,7 +37,9 @@ def line(counts):
 
 def laplace(epsilon, sensitivity):
     return lambda answer, runs: (
-        dp.laplace_mechanism(np.full(runs, answer), sensitivity=sensitivity, epsilon=epsilon).values
+        dp.laplace_mechanism(
+            np.full(runs, answer), sensitivity=sensitivity, epsilon=epsilon, integers=isinstance(answer, int)
+        ).values
     )
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal import dp
+from shoal.dp.database import clipped_cells
 from shoal.dp.queries import STEPS_PER_UNIT
 from shoal.dp.small_db_mechanism import _databases, small_db_scores
 from shoal.errors import DataError, ParameterError
@@ -33,9 +34,13 @@ def test_a_histogram_counts_records_and_returns_them():
     assert made.distance(dp.HistogramDatabase.of([[0, 0], *rows[1:]], (3, 2))) == 2
 
 
+def test_records_beyond_the_universe_are_counted_in_its_last_cells():
+    assert dp.HistogramDatabase.of([[3], [-1], [7]], (3,)).counts.tolist() == [1, 0, 2]
+
+
 def test_wrong_databases_raise_an_error():
-    with pytest.raises(DataError, match="outside the universe"):
-        dp.HistogramDatabase.of([[3]], (3,))
+    with pytest.raises(DataError, match="d numbers of cells"):
+        clipped_cells([3], (3,))
     with pytest.raises(DataError, match="integers"):
         database([1, -1])
     with pytest.raises(ParameterError, match="too large to count"):

@@ -16,7 +16,7 @@ import pytest
 
 from shoal import datasets, dp
 from shoal.cli.application import main
-from shoal.errors import DataError, MissingValues, ParameterError, SchemaError, UnknownColumn
+from shoal.errors import DataError, ParameterError, SchemaError, UnknownColumn
 
 BOUNDS = {"age": (0, 110), "income": (0, 100_000)}
 SEXES = ["female", "male", "other"]
@@ -51,7 +51,7 @@ def run(*arguments):
 def test_every_mechanism_releases_a_table_within_its_bounds(people, mechanism):
     made = dp.release(people, epsilon=2.0, mechanism=mechanism, bounds=BOUNDS, **OPTIONS[mechanism])
     assert made.data.columns == ["age", "income"]
-    assert made.data.schema == people.select("age", "income").schema
+    assert made.data.schema == {"age": pl.Int64, "income": pl.Int64}
     assert len(made.data) > 0
     for name, (low, high) in BOUNDS.items():
         assert made.data[name].is_between(low, high).all()
@@ -94,24 +94,31 @@ def test_the_release_is_in_the_dataframe_library_of_the_input(people, kind):
 
 
 @pytest.mark.parametrize(
-    ("values", "bounds"),
+    ("values", "bounds", "dtype"),
     [
-        ([date(2024, 1, 1), date(2024, 6, 30)] * 100, ("2024-01-01", date(2024, 12, 31))),
-        ([datetime(2024, 1, 1, 3), datetime(2024, 6, 30, 23)] * 100, ("2024-01-01 00:00:00", datetime(2024, 12, 31))),
-        ([0.25, 0.75] * 100, (0, 1)),
-        (pl.Series([1, 7] * 100, dtype=pl.UInt8), (0, 9)),
-        (pl.Series([1, 2**64 - 1] * 100, dtype=pl.UInt64), (0, 9)),
-        (pl.Series([-1e300, 1e300] * 100), (-1e300, 1e300)),
-        (pl.Series([1.5, 2.5] * 100, dtype=pl.Float32), (0.5, 3.5)),
-        (pl.Series([1, -3] * 100).cast(pl.Decimal(10, 2)), (-5, 5)),
+        ([date(2024, 1, 1), date(2024, 6, 30)] * 100, ("2024-01-01", date(2024, 12, 31)), pl.Date),
+        (
+            [datetime(2024, 1, 1, 3), datetime(2024, 6, 30, 23)] * 100,
+            ("2024-01-01 00:00:00", date(2024, 12, 31)),
+            pl.Datetime("us"),
+        ),
+        ([0.25, 0.75] * 100, (0, 1.0), pl.Float64),
+        ([0.25, 0.75] * 100, (0, 1), pl.Int64),
+        ([25, 75] * 100, (0.0, 100.0), pl.Float64),
+        (pl.Series([1, 7] * 100, dtype=pl.UInt8), (0, 9), pl.Int64),
+        (pl.Series([1, 2**64 - 1] * 100, dtype=pl.UInt64), (0, 9), pl.Int64),
+        (pl.Series([-1e300, 1e300] * 100), (-1e300, 1e300), pl.Float64),
+        (pl.Series([1.5, 2.5] * 100, dtype=pl.Float32), (np.float32(0.5), 3.5), pl.Float64),
+        (pl.Series([1, -3] * 100).cast(pl.Decimal(10, 2)), (-5, 5), pl.Int64),
+        (["1", "x"] * 100, ("-5", "5"), pl.Int64),
     ],
 )
 @pytest.mark.parametrize("mechanism", ["histogram", "insensitive", "mondrian"])
-def test_numbers_and_dates_of_every_type_keep_their_type(values, bounds, mechanism):
+def test_the_type_of_a_column_follows_from_its_bounds(values, bounds, dtype, mechanism):
     table = pl.DataFrame({"x": values})
     options = {} if mechanism == "histogram" else {"k": 10}
     made = dp.release(table, epsilon=5.0, mechanism=mechanism, bounds={"x": bounds}, **options)
-    assert made.data.schema == table.schema
+    assert made.data.schema == {"x": dtype}
     shown = made.manifest["domain"][0]
     assert str(shown["low"]).startswith(str(bounds[0])[:4])
 
@@ -123,10 +130,64 @@ def test_values_beyond_the_bounds_are_replaced_by_them():
     assert set(counts.filter(pl.col("count") > 100)["x"]) == {0, 9}
 
 
-def test_categories_that_are_numbers_stay_numbers():
-    table = pl.DataFrame({"code": [1, 2] * 100})
-    made = dp.release(table, epsilon=5.0, mechanism="histogram", categories={"code": [1, 2, 3]})
-    assert made.data.schema == table.schema
+@pytest.mark.parametrize(
+    ("categories", "dtype"), [([1, 2, 3], pl.Int64), (["1", "2", "3"], pl.String), ([True, False], pl.Boolean)]
+)
+@pytest.mark.parametrize("values", [[1, 2], [1.0, 2.0], ["1", "2"], [True, False]])
+def test_the_type_of_categories_is_the_declared_one(values, categories, dtype):
+    made = dp.release(
+        pl.DataFrame({"code": values * 100}), epsilon=5.0, mechanism="histogram", categories={"code": categories}
+    )
+    assert made.data.schema == {"code": dtype}
+
+
+def test_equal_numbers_are_one_category_whatever_the_type_of_the_column():
+    for values in ([1, 2, 2], [1.0, 2.0, 2.0], ["1", "2.0", "02"], [1.0, 2.0, None]):
+        table = pl.DataFrame({"code": values * 100})
+        made = dp.release(table, epsilon=100.0, mechanism="histogram", categories={"code": ["1", "2"]})
+        assert 180 < made.data.filter(code="2").height < 220
+    with pytest.raises(SchemaError, match="different categories"):
+        dp.release(table, epsilon=1.0, mechanism="histogram", categories={"code": ["1", "01"]})
+
+
+@pytest.mark.parametrize(
+    ("declared", "released"),
+    [
+        ({"bounds": {"x": (0, 9)}}, 4),
+        ({"bounds": {"x": (0, 9)}, "default": {"x": 7}}, 7),
+        ({"bounds": {"x": (0.0, 9.0)}}, 4.95),
+        ({"bounds": {"x": ("2024-01-01", "2024-01-03")}}, date(2024, 1, 2)),
+        ({"bounds": {"x": ("2024-01-01", "2024-01-03")}, "default": {"x": "2024-01-03"}}, date(2024, 1, 3)),
+        ({"categories": {"x": ["a", "b", "c"]}}, "c"),
+        ({"categories": {"x": ["a", "b", "c"]}, "default": {"x": "a"}}, "a"),
+    ],
+)
+@pytest.mark.parametrize("value", [None, float("nan"), "?", "unheard of"])
+def test_missing_and_unreadable_values_count_as_the_default(declared, released, value):
+    made = dp.release(
+        pl.DataFrame({"x": [value] * 500}), epsilon=20.0, mechanism="histogram", output="microaggregated", **declared
+    )
+    assert made.data["x"].mode().to_list() == [released]
+
+
+def test_infinite_values_are_replaced_by_the_bounds():
+    table = pl.DataFrame({"x": [-np.inf, np.inf] * 300})
+    made = dp.release(table, epsilon=20.0, mechanism="histogram", bounds={"x": (0, 9)})
+    assert set(made.data["x"].value_counts().filter(pl.col("count") > 100)["x"]) == {0, 9}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "decimals", "places"), [((0.0, 1.0), None, 5), ((0.0, 1.0), 2, 2), ((0, 1), 3, 3), ((0, 250.5), None, 2)]
+)
+def test_decimals_are_declared(bounds, decimals, places):
+    table = pl.DataFrame({"x": np.linspace(0, 1, 400)})
+    made = dp.release(
+        table, epsilon=5.0, mechanism="histogram", bounds={"x": bounds}, decimals={"x": decimals} if decimals else None
+    )
+    values = made.data["x"]
+    assert (values == values.round(places)).all()
+    assert (values != values.round(places - 1)).any()
+    assert made.manifest["domain"][0]["decimals"] == places
 
 
 def test_a_file_is_read_and_written_with_its_manifest(people, tmp_path):
@@ -175,15 +236,24 @@ def test_a_large_epsilon_or_delta_gives_a_warning(people):
 @pytest.mark.parametrize(
     ("change", "error", "text"),
     [
-        ({"bounds": {}}, SchemaError, r'column "name" needs the list of all possible categories'),
-        ({"columns": ["age", "height"]}, SchemaError, r'column "height" needs bounds .* --bounds height=low\.\.high'),
+        ({"bounds": {}}, SchemaError, r'column "name" needs a domain .* --categories "name=a\|b"'),
+        ({"columns": ["age", "height"]}, SchemaError, r'column "height" needs a domain .* --bounds height=low\.\.high'),
         ({"columns": ["age", "region"]}, SchemaError, r'--categories "region=a\|b"'),
         ({"bounds": {"age": (110, 0)}}, ParameterError, 'column "age": the lower bound must be below'),
         ({"bounds": {"age": (5, 5)}}, ParameterError, "must be below"),
         ({"bounds": {"age": (0,)}}, ParameterError, "two finite bounds"),
         ({"bounds": {"age": (0, float("inf"))}}, ParameterError, "two finite bounds"),
         ({"bounds": {"age": ("low", "high")}}, ParameterError, "two finite bounds"),
-        ({"bounds": {"region": (0, 1)}}, SchemaError, '"region" contains neither numbers nor dates'),
+        ({"bounds": {"age": (0, "2024-01-01")}}, ParameterError, "two finite bounds"),
+        ({"bounds": {"age": (True, 5)}}, ParameterError, "two finite bounds"),
+        ({"bounds": {"age": (0, 2**53 + 1)}}, ParameterError, "integers below"),
+        ({"bounds": {"age": (0, 10**400)}}, ParameterError, "two finite bounds"),
+        ({"decimals": {"age": 16}}, ParameterError, "decimals=16 must be an integer from 0 to 15"),
+        ({"decimals": {"sex": 1}}, SchemaError, 'decimals is given for column "sex"'),
+        ({"default": {"sex": "x"}}, SchemaError, 'default is given for column "sex"'),
+        ({"default": {"age": 111}}, ParameterError, "within the bounds"),
+        ({"default": {"age": "young"}}, ParameterError, "within the bounds"),
+        ({"bounds": {"age": ("2024-01-01", "2024-12-31")}, "decimals": {"age": 1}}, ParameterError, "for numbers"),
         ({"bounds": {"agee": (0, 1)}}, UnknownColumn, 'did you mean "age"'),
         ({"categories": {"age": ["1"]}}, SchemaError, "bounds and categories"),
         ({"epsilon": 0}, ParameterError, "epsilon=0 must be"),
@@ -212,7 +282,7 @@ def test_wrong_input_raises_an_error_with_a_way_out(people, change, error, text)
         ({"mechanism": "histogram", "cells": 0}, "cells=0"),
         ({"mechanism": "histogram", "cells": 50_000}, "too large to count"),
         ({"mechanism": "histogram", "neighbours": "friends"}, "choose add-remove or replace"),
-        ({"mechanism": "histogram", "categories": {"sex": ["female"]}}, "not among its 1 categories"),
+        ({"mechanism": "histogram", "categories": {"sex": ["f"]}, "default": {"sex": "m"}}, "one of the categories"),
         ({"mechanism": "histogram", "categories": {"sex": ["female", "female"]}}, "different categories"),
         ({"mechanism": "intervals", "records": 0}, "records=0"),
         ({"mechanism": "small-db", "cells": 20}, "SmallDB would enumerate"),
@@ -222,15 +292,6 @@ def test_wrong_input_raises_an_error_with_a_way_out(people, change, error, text)
 def test_wrong_options_raise_an_error(people, options, text):
     with pytest.raises((ParameterError, DataError, SchemaError), match=text):
         dp.release(people, epsilon=1.0, bounds=BOUNDS, **options)
-
-
-def test_missing_and_infinite_values_raise_an_error():
-    with pytest.raises(MissingValues, match='column "x" has 1 missing values; fill them with a constant'):
-        dp.release(pl.DataFrame({"x": [1, None]}), epsilon=1.0, mechanism="histogram", bounds={"x": (0, 1)})
-    with pytest.raises(MissingValues, match="missing"):
-        dp.release(pl.DataFrame({"x": [1.0, np.nan]}), epsilon=1.0, mechanism="histogram", bounds={"x": (0, 1)})
-    with pytest.raises(DataError, match='column "x" has infinite values'):
-        dp.release(pl.DataFrame({"x": [1.0, np.inf]}), epsilon=1.0, mechanism="histogram", bounds={"x": (0, 1)})
 
 
 def test_the_command_writes_table_and_manifest_and_shows_the_privacy_accounting(people, tmp_path):
@@ -261,11 +322,12 @@ def test_the_command_reads_categories_and_prints_json(people, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--epsilon", "1", "--columns", "age", "-k", "5"], 'column "age" needs bounds'),
+        (["--epsilon", "1", "--columns", "age", "-k", "5"], 'column "age" needs a domain'),
         (["--epsilon", "0", "--bounds", "age=0..9", "-k", "5"], "epsilon=0.0 must be"),
         (["--epsilon", "1", "--bounds", "age=0-9", "-k", "5"], "write it as age=LOW..HIGH"),
         (["--epsilon", "1", "--bounds", "age=9..0", "-k", "5"], "lower bound must be below"),
         (["--epsilon", "1", "--bounds", "age=0..9"], "needs k"),
+        (["--epsilon", "1", "--bounds", "age=0..9", "-k", "5", "--decimals", "age=x"], "write it as age=NUMBER"),
     ],
 )
 def test_the_command_reports_mistakes_and_writes_no_file(people, tmp_path, arguments, text):

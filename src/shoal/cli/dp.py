@@ -30,12 +30,28 @@ def dp_command(
         list[str] | None,
         typer.Option(
             metavar="NAME=LOW..HIGH",
-            help="Lowest and highest possible value of a column, chosen without looking at the data. May be repeated.",
+            help="Lowest and highest possible value of a column, chosen without looking at the data; 0..120 for whole "
+            "numbers, 0.0..1.0 for fractions, 2020-01-01..2030-12-31 for dates. May be repeated.",
         ),
     ] = None,
     categories: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=A|B|C", help="All possible values of a column. May be repeated."),
+        typer.Option(
+            metavar="NAME=A|B|C",
+            help="All possible values of a column; any other value counts as the last one. May be repeated.",
+        ),
+    ] = None,
+    decimals: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=NUMBER", help="Decimals of the released numbers of a column. May be repeated."),
+    ] = None,
+    default: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="The value that takes the place of missing and unreadable values; if not given, the middle of the "
+            "bounds or the last category. May be repeated.",
+        ),
     ] = None,
     columns: Annotated[
         list[str] | None,
@@ -83,6 +99,8 @@ def dp_command(
             columns=flags.split_names(columns),
             bounds=_bounds(bounds),
             categories={name: text.split("|") for name, text in flags.split_pairs(categories, "--categories").items()},
+            decimals=_decimals(decimals),
+            default=flags.split_pairs(default, "--default"),
             read_options=given.read_options(),
             progress=progress,
             **{name: value for name, value in options.items() if value is not None},
@@ -105,6 +123,15 @@ def _bounds(texts: list[str] | None) -> dict[str, tuple[str, str]]:
     return found
 
 
+def _decimals(texts: list[str] | None) -> dict[str, int]:
+    found = {}
+    for name, text in flags.split_pairs(texts, "--decimals").items():
+        if not text.isdecimal():
+            raise ParameterError(f"--decimals {name}={text}: write it as {name}=NUMBER, for example {name}=2")
+        found[name] = int(text)
+    return found
+
+
 def _draw(made: PrivateRelease, paths: list[Path]) -> None:
     """Print the guarantee and the accounting."""
     from rich.markup import escape
@@ -115,6 +142,8 @@ def _draw(made: PrivateRelease, paths: list[Path]) -> None:
     name = made.manifest["mechanism"]["name"]
     out.print(escape(f"mechanism {name}: {made.table.n_rows:,} records released"))
     out.print(escape(made.guarantee.sentence))
+    for column in made.manifest["domain"]:
+        out.print(escape(_shown_domain(column)), soft_wrap=True)
     rows = [
         (line.query, f"{line.epsilon:.4g}", line.times, line.parts, f"{float(line.total_epsilon):.4g}")
         for line in made.accountant.spends
@@ -124,3 +153,18 @@ def _draw(made: PrivateRelease, paths: list[Path]) -> None:
     for text in made.warnings:
         out.print(f"\n[yellow]warning:[/yellow] {escape(text)}")
     out.print("\nwritten: " + ", ".join(escape(str(path)) for path in paths), soft_wrap=True)
+
+
+_TYPES = {"integer": "whole numbers", "number": "numbers", "date": "dates", "datetime": "dates with time"}
+
+
+def _shown_domain(column: dict[str, Any]) -> str:
+    """Return the declared domain of a column as text."""
+    if "categories" in column:
+        return (
+            f"{column['name']}: {len(column['categories'])} categories; any other value counts as {column['default']}"
+        )
+    shown = f"{column['name']}: {_TYPES[column['type']]} from {column['low']} to {column['high']}"
+    if column.get("decimals") is not None:
+        shown += f" with {column['decimals']} decimals"
+    return f"{shown}; missing values count as {column['default']}"

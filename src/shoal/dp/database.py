@@ -91,11 +91,9 @@ class HistogramDatabase:
 
     @classmethod
     def of(cls, codes: ArrayLike, shape: Sequence[int]) -> HistogramDatabase:
-        """Count records that are given as cells: n x d integers from 0."""
+        """Count records that are given as cells, n x d integers from 0; cells beyond the universe are clipped to it."""
         universe = Universe(tuple(int(cells) for cells in shape))
-        cells = np.asarray(codes, np.int64).reshape(-1, len(universe.shape))
-        if cells.size and ((cells < 0).any() or (cells >= np.array(universe.shape)).any()):
-            raise DataError(f"some records are outside the universe of {' x '.join(map(str, universe.shape))} cells")
+        cells = clipped_cells(np.asarray(codes).reshape(-1, len(universe.shape)), universe.shape)
         positions = np.ravel_multi_index(tuple(cells.T), universe.shape)
         return cls(universe, np.bincount(positions, minlength=universe.size).astype(np.int64))
 
@@ -113,3 +111,19 @@ class HistogramDatabase:
     def records(self) -> NDArray[np.int64]:
         """Return the records as cells, in the order of the universe."""
         return np.repeat(self.universe.elements(), self.counts, axis=0)
+
+
+def clipped_cells(codes: ArrayLike, shape: Sequence[int]) -> NDArray[np.int64]:
+    """Return n x d integers with cells beyond the grid replaced by the first or last cell.
+
+    An error would reveal that there is such a record.
+
+    Examples
+    --------
+    >>> clipped_cells([[-1, 2], [0, 3]], (2, 3)).tolist()
+    [[0, 2], [0, 2]]
+    """
+    cells = np.asarray(codes, np.int64)
+    if cells.ndim != 2 or cells.shape[1] != len(shape) or not len(shape):
+        raise DataError("codes must be n x d integers, and shape must have d numbers of cells")
+    return np.clip(cells, 0, np.array(shape, np.int64) - 1)

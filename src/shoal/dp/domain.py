@@ -1,13 +1,13 @@
-"""The domain of each column, declared by the user: bounds of numbers and dates, lists of categories.
+"""The domain of each column: bounds of numbers and dates, lists of categories, as the user declared them.
 
-Each value is mapped to a cell of a public grid, numbers beyond their bounds to the first or last cell. This map uses
-one record at a time, so it adds no privacy loss. All later steps use integers. Nothing here is computed from the data,
-because the smallest or largest value would reveal a record.
+Each value is mapped to a cell of a public grid, numbers beyond their bounds to the first or last cell, values that are
+missing or cannot be read to the cell of the declared default. This map uses one record at a time, so it adds no privacy
+loss, and no value raises an error or gives a warning. All later steps use integers. Nothing here is computed from the
+data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import DataError, MissingValues, ParameterError, SchemaError
+from shoal.dp.declared_values import NumberKind, category_key, declared_codes, declared_numbers
+from shoal.errors import ParameterError, SchemaError
 from shoal.tables import Table
-from shoal.tables.value_codes import missing_mask
 
 
 @dataclass(frozen=True)
@@ -27,21 +27,29 @@ class NumericColumn:
 
     Parameters
     ----------
-    name, dtype
-        Name and polars type of the column.
+    name
+        Name of the column.
+    kind
+        ``integer``, ``number``, ``date`` (in days since 1970) or ``datetime`` (in seconds since 1970).
     low, high
-        The bounds, in the physical representation of the type.
+        The bounds.
+    default
+        The number that takes the place of values that are missing or no number.
+    decimals
+        Decimals of released numbers; None for all digits.
     """
 
     name: str
-    dtype: pl.DataType
+    kind: NumberKind
     low: float
     high: float
+    default: float
+    decimals: int | None = None
 
     @property
     def integer(self) -> bool:
-        """Whether the values are integers in their physical representation; dates are."""
-        return not (self.dtype.is_float() or self.dtype.is_decimal())
+        """Whether the values are counted in integers; dates are."""
+        return self.kind != "number"
 
     def width(self, cells: int) -> float:
         """Return the width of a cell if there are at most ``cells``."""
@@ -53,15 +61,12 @@ class NumericColumn:
         """Return the number of cells, at most ``max_cells``; integers are never divided."""
         return max_cells if not self.integer else -(-(int(self.high) - int(self.low) + 1) // int(self.width(max_cells)))
 
-    def codes(self, series: nw.Series[Any], max_cells: int) -> NDArray[np.int64]:
+    def codes(self, series: nw.Series[Any], table: Table, max_cells: int) -> NDArray[np.int64]:
         """Return the cell of each value."""
-        stored = series.to_polars().cast(self.dtype).to_physical()
+        numbers = declared_numbers(series, self.kind, table.dialect)
+        numbers = np.clip(np.where(np.isnan(numbers), self.default, numbers), self.low, self.high)
         if self.integer:
-            # values beyond int64 belong to the last cell
-            known = stored.cast(pl.Int64, strict=False).fill_null(int(self.high))
-            values = known.clip(int(self.low), int(self.high)).to_numpy()
-            return (values - int(self.low)) // int(self.width(max_cells))
-        numbers = np.clip(stored.cast(pl.Float64).to_numpy(), self.low, self.high)
+            return (np.floor(numbers + 0.5).astype(np.int64) - int(self.low)) // int(self.width(max_cells))
         positions = np.floor((numbers - self.low) / (self.high - self.low) * max_cells)
         return np.minimum(positions.astype(np.int64), max_cells - 1)
 
@@ -76,47 +81,44 @@ class NumericColumn:
             else:
                 rest = (positions - np.floor(positions)) * width + (width - 1) / 2
                 values = np.minimum(start + np.rint(rest).astype(np.int64), int(self.high))
-            return pl.Series(self.name, values.astype(np.int64)).cast(self._stored).cast(self.dtype)
+            return self._typed(values.astype(np.int64))
         shift = rng.random(len(positions)) if random_within else 0.5
-        values = np.clip(self.low + (positions + shift) * width, self.low, self.high)
-        return pl.Series(self.name, values).cast(self.dtype)
+        numbers = self.low + (positions + shift) * width
+        return self._typed(
+            np.clip(numbers if self.decimals is None else numbers.round(self.decimals), self.low, self.high)
+        )
 
-    @property
-    def _stored(self) -> pl.DataType:
-        return pl.Series([], dtype=self.dtype).to_physical().dtype
+    def _typed(self, values: NDArray[Any]) -> pl.Series:
+        series = pl.Series(self.name, values)
+        if self.kind == "date":
+            return series.cast(pl.Int32).cast(pl.Date)
+        return (series * 1_000_000).cast(pl.Datetime("us")) if self.kind == "datetime" else series
 
     def as_dict(self) -> dict[str, Any]:
         """Return the domain for a manifest."""
-        bounds = pl.Series([self.low, self.high])
-        shown = bounds.cast(pl.Int64).cast(self._stored).cast(self.dtype) if self.integer else bounds
-        low, high = (value if isinstance(value, int | float) else str(value) for value in shown.to_list())
-        return {"name": self.name, "low": low, "high": high}
+        values = np.array([self.low, self.high, self.default]).astype(np.int64 if self.integer else np.float64)
+        shown = self._typed(values).to_list()
+        low, high, default = (value if isinstance(value, int | float) else str(value) for value in shown)
+        further = {"decimals": self.decimals} if self.kind == "number" else {}
+        return {"name": self.name, "type": self.kind, "low": low, "high": high, "default": default} | further
 
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """A column with a list of possible values."""
+    """A column with a list of possible values; values that are not in it count as the default."""
 
     name: str
-    dtype: pl.DataType
-    values: tuple[str, ...]
+    values: tuple[Any, ...]
+    default: int
 
     def cells(self, max_cells: int) -> int:  # noqa: ARG002 - categories are never merged
         """Return the number of categories."""
         return len(self.values)
 
-    def codes(self, series: nw.Series[Any], max_cells: int) -> NDArray[np.int64]:  # noqa: ARG002 - the same
+    def codes(self, series: nw.Series[Any], table: Table, max_cells: int) -> NDArray[np.int64]:  # noqa: ARG002 - the same
         """Return the position of each value in the list of categories."""
-        texts = series.to_polars().cast(pl.String)
-        codes = pl.DataFrame({"value": list(self.values), "code": np.arange(len(self.values))})
-        found = texts.rename("value").to_frame().join(codes, on="value", how="left", maintain_order="left")["code"]
-        unknown = found.null_count()
-        if unknown:
-            raise DataError(
-                f'column "{self.name}" has {unknown} values that are not among its {len(self.values)} categories; list '
-                "all possible values, or replace the others by one of them first"
-            )
-        return found.to_numpy().astype(np.int64)
+        codes = {category_key(value): position for position, value in enumerate(self.values)}
+        return declared_codes(series, codes, self.default, table.dialect)
 
     def restore(
         self,
@@ -126,13 +128,11 @@ class CategoryColumn:
         random_within: bool,  # noqa: ARG002 - the same
     ) -> pl.Series:
         """Return the categories at these positions."""
-        texts = pl.Series(self.name, self.values, dtype=pl.String)
-        known = texts.cast(self.dtype) if self.dtype.is_numeric() else texts
-        return known.gather(np.rint(positions).astype(np.int64))
+        return pl.Series(self.name, self.values).gather(np.rint(positions).astype(np.int64))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the domain for a manifest."""
-        return {"name": self.name, "categories": list(self.values)}
+        return {"name": self.name, "categories": list(self.values), "default": self.values[self.default]}
 
 
 DomainColumn = NumericColumn | CategoryColumn
@@ -157,7 +157,7 @@ class Domain:
         """Return the cell of each record in each column, and the number of cells of each column."""
         if isinstance(max_cells, bool) or not isinstance(max_cells, int) or max_cells < 1:
             raise ParameterError(f"cells={max_cells!r} must be an integer of at least 1")
-        codes = [column.codes(self.table.column(column.name), max_cells) for column in self.columns]
+        codes = [column.codes(self.table.column(column.name), self.table, max_cells) for column in self.columns]
         return np.column_stack(codes), tuple(column.cells(max_cells) for column in self.columns)
 
     def restore(self, positions: NDArray[Any], max_cells: int, *, random_within: bool) -> pl.DataFrame:
@@ -177,84 +177,3 @@ class Domain:
                     f'mechanism "{mechanism}" needs numbers or dates, but column "{column.name}" has categories; '
                     "leave it out, or use the mechanism histogram or strongly-safe"
                 )
-
-
-def domain_of(
-    table: Table,
-    columns: Sequence[str] | None,
-    bounds: Mapping[str, Sequence[Any]],
-    categories: Mapping[str, Sequence[Any]],
-) -> Domain:
-    """Return the domain of a table from the declared bounds and categories."""
-    for name in (*bounds, *categories, *(columns or ())):
-        table.column(name)
-        if name in bounds and name in categories:
-            raise SchemaError(f'column "{name}" has bounds and categories; give only one of them')
-    named = columns if columns is not None else [name for name in table.names if name in bounds or name in categories]
-    chosen = [name for name in table.names if name in set(named or table.names)]
-    found: list[DomainColumn] = []
-    for name in chosen:
-        series = table.column(name)
-        if name not in categories and name not in bounds:
-            raise SchemaError(_no_domain(series))
-        missing = int(missing_mask(series).sum())
-        if missing:
-            raise MissingValues(
-                f'column "{name}" has {missing} missing values; fill them with a constant that does not '
-                "depend on the data, or leave the column out"
-            )
-        dtype = series.head(1).to_polars().dtype
-        if name in categories:
-            values = tuple(str(value) for value in categories[name])
-            if not values or len(set(values)) < len(values):
-                raise SchemaError(f'column "{name}" needs a list of different categories, at least one')
-            found.append(CategoryColumn(name, dtype, values))
-        else:
-            found.append(_numeric(series, dtype, bounds[name]))
-    return Domain(table, tuple(found))
-
-
-def _no_domain(series: nw.Series[Any]) -> str:
-    name = series.name
-    if series.dtype.is_numeric() or series.dtype.is_temporal():
-        return (
-            f'column "{name}" needs bounds for differential privacy that do not depend on the data: '
-            f'bounds={{"{name}": (low, high)}} (command line: --bounds {name}=low..high)'
-        )
-    return (
-        f'column "{name}" needs the list of all possible categories for differential privacy, which must not depend '
-        f'on the data: categories={{"{name}": ["a", "b"]}} (command line: --categories "{name}=a|b")'
-    )
-
-
-def _numeric(series: nw.Series[Any], dtype: pl.DataType, bounds: Sequence[Any]) -> NumericColumn:
-    name = series.name
-    if not (dtype.is_numeric() or isinstance(dtype, pl.Date | pl.Datetime)):
-        raise SchemaError(f'column "{name}" contains neither numbers nor dates; give categories instead of bounds')
-    low, high = _bound_pair(name, bounds, dtype)
-    if not low < high:
-        raise ParameterError(f'column "{name}": the lower bound must be below the upper bound; correct them')
-    if dtype.is_float() and not np.isfinite(series.to_polars().cast(pl.Float64).to_numpy()).all():
-        raise DataError(f'column "{name}" has infinite values; replace or remove them')
-    return NumericColumn(name, dtype, low, high)
-
-
-def _bound_pair(name: str, bounds: Sequence[Any], dtype: pl.DataType) -> tuple[float, float]:
-    wanted = f'column "{name}" needs two finite bounds, a lower and an upper one, of the type of its values'
-    if isinstance(bounds, str) or len(bounds) != 2:
-        raise ParameterError(wanted)
-    try:
-        pair = pl.Series([str(bound) for bound in bounds])
-        if dtype.is_temporal():
-            stored = pair.str.to_datetime(strict=True) if dtype == pl.Datetime else pair.str.to_date(strict=True)
-            low, high = stored.cast(dtype).to_physical().to_list()
-        else:
-            low, high = (float(text) for text in pair)
-            if not dtype.is_float() and not dtype.is_decimal():
-                low, high = int(np.ceil(low)), int(np.floor(high))
-    except (ValueError, OverflowError, pl.exceptions.PolarsError):
-        raise ParameterError(wanted) from None
-    largest = max(abs(low), abs(high))
-    if not np.isfinite(largest) or not np.isfinite(high - low) or (largest > 2**62 and not dtype.is_float()):
-        raise ParameterError(wanted)
-    return low, high

@@ -50,9 +50,10 @@ def exponential_mechanism(
     Parameters
     ----------
     utilities
-        The utility u(X, r) of each candidate r; the candidates must not depend on the data. Floats are rounded to
+        The utility u(X, r) of each candidate r; the candidates must not depend on the data. Utilities are rounded to
         2**-30 of the sensitivity, and the sensitivity is increased by the same amount, so that the guarantee does not
-        depend on the rounding of sums.
+        depend on the rounding of sums. A utility more than 2**32 sensitivities below the best is raised to this
+        difference; this changes no probability by more than exp(-2**31 epsilon).
     sensitivity
         The largest change of the utility of any candidate between neighbours.
     epsilon
@@ -78,16 +79,12 @@ def exponential_mechanism(
         raise DataError("the exponential mechanism needs one number for each candidate, and at least one candidate")
     if not np.isfinite(scores).all():
         raise DataError("utilities must be finite; some are NaN or infinite")
-    integers = scores.dtype.kind in "iu" and sensitivity == int(sensitivity)
-    if integers:
-        steps, change = [int(score) for score in scores.tolist()], int(sensitivity)
-    else:
-        per = _UTILITY_STEPS / Fraction(sensitivity)
-        steps, change = [round(Fraction(score) * per) for score in scores.tolist()], _UTILITY_STEPS + 1
+    # integers and floats are treated alike, since one record can make a float of an integer
+    per = _UTILITY_STEPS / Fraction(sensitivity)
+    steps, change = [round(Fraction(score) * per) for score in scores.tolist()], _UTILITY_STEPS + 1
     best = max(steps)
-    if best - min(steps) > LARGEST_INTEGER:
-        raise DataError("the utilities differ too much for this sensitivity; bound them first")
-    gaps = np.array([step - best for step in steps], np.int64)  # only differences matter
+    # only differences matter; a maximum with the best minus a constant changes no more than the utilities do
+    gaps = np.array([max(step - best, -LARGEST_INTEGER) for step in steps], np.int64)
     return Choice(select(gaps, change, epsilon), Guarantee(float(epsilon), 0.0, Neighbours(neighbours)))
 
 

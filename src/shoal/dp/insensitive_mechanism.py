@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.dp.accountant import Accountant
+from shoal.dp.database import clipped_cells
 from shoal.dp.guarantee import Guarantee, Neighbours, check_k
 from shoal.dp.opendp_library import integer_noise
 from shoal.errors import DataError, ParameterError
@@ -105,14 +106,10 @@ def group_sums(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return the sums of each group in units of 2**-16 of the range, the group sizes, and the sensitivity."""
     check_k(k)
-    codes = np.asarray(codes, np.int64)
-    if codes.ndim != 2 or codes.shape[1] != len(shape) or not shape:
-        raise DataError("codes must be n x d integers, and shape must have d numbers of cells")
+    codes = clipped_cells(codes, shape)
     n, d = codes.shape
     if n < k:
         raise DataError(f"k={k} needs at least {k} records, the table has {n}")
-    if (codes < 0).any() or (codes >= np.array(shape)).any():
-        raise DataError("some records are outside the grid; clip them first")
     if max(shape) > 2**40:
         raise ParameterError("a column may have at most 2**40 cells")
     units = codes * _UNIT // np.maximum(np.array(shape) - 1, 1)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.dp.accountant import Accountant
+from shoal.dp.database import clipped_cells
 from shoal.dp.guarantee import Guarantee, check_epsilon, check_fraction
 from shoal.dp.opendp_library import integer_noise
 from shoal.errors import DataError, ParameterError
@@ -106,8 +107,7 @@ def release_intervals(
     digits = (sigma,) * d if isinstance(sigma, int) else tuple(sigma)
     if len(digits) != d or any(not 1 <= digit <= 40 for digit in digits):
         raise ParameterError(f"sigma={sigma} must give 1 to 40 binary digits for each of the {d} columns")
-    if codes.size and ((codes < 0).any() or (codes >= 2 ** np.array(digits)).any()):
-        raise DataError("some records are outside the grid of 2**sigma cells; clip them first")
+    codes = clipped_cells(codes, [2**digit for digit in digits])
     if max_intervals(alpha) ** d > MAX_BOXES:
         raise ParameterError(
             f"alpha={alpha} on {d} columns may need {max_intervals(alpha)}**{d} boxes, more than {MAX_BOXES:,}; "

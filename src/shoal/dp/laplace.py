@@ -26,7 +26,7 @@ class LaplaceRelease:
     Parameters
     ----------
     values
-        The noisy numbers, integers if the originals were integers.
+        The noisy numbers, integers if this was requested.
     scale
         The scale b of the noise.
     guarantee
@@ -43,6 +43,7 @@ def laplace_mechanism(
     *,
     sensitivity: float,
     epsilon: float,
+    integers: bool = False,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
 ) -> LaplaceRelease:
     """Release numbers with Laplace noise.
@@ -50,12 +51,15 @@ def laplace_mechanism(
     Parameters
     ----------
     values
-        The answers f(X), integers or floats.
+        The answers f(X); finite numbers.
     sensitivity
         The largest change of the answers between neighbours, summed over all answers. It must hold for all possible
         databases, not only for the given one; for integers it must be an integer.
     epsilon
         Privacy loss epsilon.
+    integers
+        Whether the answers are integers for all possible databases, for example counts; they then receive integer
+        noise. This is declared and not read from the answers, whose type may depend on one record.
     neighbours
         The relation for which the sensitivity holds.
 
@@ -66,7 +70,7 @@ def laplace_mechanism(
 
     Examples
     --------
-    >>> release = laplace_mechanism([120, 80], sensitivity=1, epsilon=0.5)
+    >>> release = laplace_mechanism([120, 80], sensitivity=1, epsilon=0.5, integers=True)
     >>> release.scale, release.guarantee.sentence
     (2.0, '(0.5, 0)-differential privacy; neighbours: one record more or less')
     """
@@ -77,15 +81,18 @@ def laplace_mechanism(
     if not (isinstance(sensitivity, int | float) and 0 < sensitivity < math.inf):
         raise ParameterError(f"sensitivity={sensitivity!r} must be a finite number above 0")
     guarantee = Guarantee(float(epsilon), 0.0, Neighbours(neighbours))
-    if numbers.dtype.kind == "f":
+    if not integers:
         if not np.isfinite(numbers).all():
             raise DataError("the Laplace mechanism needs finite numbers; some are NaN or infinite")
         noisy: NDArray[Any] = real_noise(numbers.astype(np.float64), sensitivity, epsilon)
         return LaplaceRelease(noisy, sensitivity / epsilon, guarantee)
     if sensitivity != int(sensitivity):
         raise ParameterError(f"sensitivity={sensitivity} must be an integer for integer values; round it up")
-    if numbers.size and max(abs(int(numbers.max())), abs(int(numbers.min()))) > LARGEST_INTEGER:
-        raise DataError("numbers beyond 2**62 are too large to add noise in 64 bits")
-    return LaplaceRelease(
-        integer_noise(numbers.astype(np.int64), int(sensitivity), epsilon), sensitivity / epsilon, guarantee
-    )
+    if numbers.dtype.kind == "f":
+        raise DataError(
+            "integers=True needs integers, and floats were given; convert them by a rule that does not depend on the "
+            "data, and state the sensitivity of the result"
+        )
+    # the clipping lets noise be added in 64 bits; it increases no difference between neighbours
+    clipped = np.clip(numbers, 0 if numbers.dtype.kind == "u" else -LARGEST_INTEGER, LARGEST_INTEGER).astype(np.int64)
+    return LaplaceRelease(integer_noise(clipped, int(sensitivity), epsilon), sensitivity / epsilon, guarantee)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.dp.accountant import Accountant
+from shoal.dp.database import clipped_cells
 from shoal.dp.guarantee import Guarantee
 from shoal.dp.opendp_library import integer_noise
 from shoal.dp.private_mondrian import MondrianBoxes, Part, SplitCriterion, mondrian_boxes
@@ -75,7 +76,7 @@ def mondrian(
     Parameters
     ----------
     codes
-        n x d integers: cells of a public grid.
+        n x d integers: cells of a public grid; cells beyond it are clipped to it.
     shape
         The number of cells of each column of the grid.
     k
@@ -104,6 +105,7 @@ def mondrian(
     >>> bool(counts.min() >= 100), release.accountant.spent_epsilon <= 2.0
     (True, True)
     """
+    codes = clipped_cells(codes, shape)
     accountant = Accountant(epsilon)
     boxes = mondrian_boxes(
         codes,
@@ -121,7 +123,7 @@ def mondrian(
     if means:
         for_means = accountant.share(3, 10)
         accountant.spend("mean of each part", for_means, parts=len(boxes.low))
-        noisy_means = _means(np.asarray(codes, np.int64), boxes, counts, for_means)
+        noisy_means = _means(codes, boxes, counts, for_means)
     return MondrianRelease(boxes.low, boxes.high, counts, noisy_means, accountant.guarantee(), accountant, boxes.root)
 
 

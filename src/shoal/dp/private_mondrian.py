@@ -25,10 +25,11 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.dp.accountant import Accountant
+from shoal.dp.database import clipped_cells
 from shoal.dp.guarantee import check_k
 from shoal.dp.opendp_library import integer_noise, select
 from shoal.dp.quantile import private_quantile
-from shoal.errors import DataError, ParameterError
+from shoal.errors import ParameterError
 
 SplitCriterion = Literal["deviation", "mad", "side"]
 
@@ -86,7 +87,7 @@ def mondrian_boxes(
     Parameters
     ----------
     codes
-        n x d integers: cells of a public grid.
+        n x d integers: cells of a public grid; cells beyond it are clipped to it.
     shape
         The number of cells of each column of the grid.
     k
@@ -231,11 +232,6 @@ def _checked(codes: NDArray[np.int64], shape: tuple[int, ...], k: int, split_cri
     check_k(k)
     if split_criterion not in {"deviation", "mad", "side"}:
         raise ParameterError(f'split_criterion="{split_criterion}" is unknown; choose deviation, mad or side')
-    codes = np.asarray(codes, np.int64)
-    if codes.ndim != 2 or codes.shape[1] != len(shape) or not shape:
-        raise DataError("codes must be n x d integers, and shape must have d numbers of cells")
-    if codes.size and ((codes < 0).any() or (codes >= np.array(shape)).any()):
-        raise DataError("some records are outside the grid; clip them first")
-    if max(shape) > 2**40:
+    if shape and max(shape) > 2**40:
         raise ParameterError("a column may have at most 2**40 cells")
-    return codes
+    return clipped_cells(codes, shape)

@@ -16,17 +16,18 @@ import polars as pl
 
 from shoal.core.progress import SILENT, Progress
 from shoal.dp.accountant import Accountant
-from shoal.dp.domain import Domain, domain_of
+from shoal.dp.declaration import Declaration
+from shoal.dp.domain import Domain
 from shoal.dp.guarantee import Guarantee, Neighbours, check_epsilon
 from shoal.dp.mechanisms import MechanismResult, check_mechanism
 from shoal.dp.opendp_library import library
 from shoal.errors import DataError, ParameterError
 from shoal.schema.columns import names_list
-from shoal.schema.loading import load
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table, write_files
 from shoal.tables.atomic import check_targets
 from shoal.tables.files import write_directly, write_text
+from shoal.tables.text_fields import read_as_declared
 
 _NOT_REPRODUCIBLE = (
     "noise and sampling use random bits of the operating system and have no seed, since a known seed would make the "
@@ -102,7 +103,8 @@ class PrivateRelease:
         Parameters
         ----------
         path
-            Output file of the table; the extension sets the format.
+            Output file of the table; the extension sets the format. The file that the table was read from is never
+            replaced.
         manifest
             Output file of the manifest; by default beside the table, ``safe.csv`` with ``safe.manifest.json``.
 
@@ -112,7 +114,8 @@ class PrivateRelease:
             The files that were written.
         """
         path = Path(path)
-        manifest = check_targets(path, manifest, None)
+        inputs = (self.table.source,) if self.table.source else ()
+        manifest = check_targets(path, manifest, None, inputs=inputs)
         writers: dict[Path, Callable[[Path], None]] = {
             manifest: lambda temporary: write_text(temporary, self.manifest_json()),
             path: lambda temporary: write_directly(self.table, temporary, target=path),  # the table appears last
@@ -129,6 +132,8 @@ def release(
     columns: Sequence[str] | None = None,
     bounds: Mapping[str, Sequence[Any]] | None = None,
     categories: Mapping[str, Sequence[Any]] | None = None,
+    decimals: Mapping[str, int] | None = None,
+    default: Mapping[str, Any] | None = None,
     read_options: Mapping[str, Any] | None = None,
     progress: Progress = SILENT,
     **options: Any,
@@ -148,11 +153,19 @@ def release(
         The columns to release; by default those with bounds or categories. All others are omitted.
     bounds
         ``{"age": (0, 120)}``: the lowest and highest possible value of each column of numbers or dates. They must not
-        depend on the data; values beyond a bound are replaced by the bound.
+        depend on the data; values beyond a bound are replaced by the bound. Bounds that are whole numbers give
+        integers; write ``(0.0, 1.0)`` for fractions. The types of the data are not used.
     categories
-        ``{"sex": ["f", "m"]}``: all possible values of each other column.
+        ``{"sex": ["f", "m", "other"]}``: all possible values of each other column. A value that is not listed counts
+        as the last one.
+    decimals
+        ``{"share": 3}``: decimals of released numbers; by default what a grid of 65,536 cells resolves.
+    default
+        ``{"age": 40}``: the value that takes the place of missing and unreadable values; by default the middle of the
+        bounds, or the last category.
     read_options
-        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
+        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``. What is not given follows from the
+        header, never from the records.
     progress
         Progress callback.
     options
@@ -179,12 +192,17 @@ def release(
     check_epsilon(epsilon)
     run = check_mechanism(mechanism, options)
     library()
-    bounds, categories = dict(bounds or {}), dict(categories or {})
-    named = names_list(columns) if columns is not None else None
-    kinds = {**dict.fromkeys(bounds, "numeric"), **dict.fromkeys(categories, "nominal")}
-    numeric = [name for name in (named if named is not None else kinds) if name not in categories]
-    table, _ = load(data, None, {"quasi": numeric, "kinds": kinds}, ReadOptions.of(read_options), progress)
-    domain = domain_of(table, named, bounds, categories)
+    declared = Declaration(
+        names_list(columns) if columns is not None else None,
+        dict(bounds or {}),
+        dict(categories or {}),
+        dict(decimals or {}),
+        dict(default or {}),
+    )
+    declared.check()
+    progress.stage("reading")
+    table = _table(data, declared, ReadOptions.of(read_options))
+    domain = declared.domain(table)
     result = run(domain, epsilon, progress, **options)
     if not len(result.positions):
         raise DataError(
@@ -197,6 +215,17 @@ def release(
     warnings = _warnings(result, domain)
     manifest = _manifest(domain, made, result, mechanism=mechanism, options=options, epsilon=epsilon, warnings=warnings)
     return PrivateRelease(made, result.guarantee, result.accountant, manifest, warnings)
+
+
+def _table(data: Any, declared: Declaration, reading: ReadOptions) -> Table:
+    if isinstance(data, str | Path):
+        return read_as_declared(Path(data), declared.names, **reading.given())
+    if reading.given():
+        raise ParameterError(
+            f"read options ({', '.join(reading.given())}) apply to text files only, and a {type(data).__name__} was "
+            "given"
+        )
+    return Table.from_native(data)
 
 
 def _like(frame: pl.DataFrame, table: Table) -> nw.DataFrame[Any]:
