@@ -239,7 +239,7 @@ def test_the_path_of_a_schema_file_is_read(people, tmp_path):
     by_path = shoal.protect(people, 3, schema=str(path), method="mdav")
     by_text = shoal.protect(people, 3, schema=path.read_text(), method="mdav")
     assert by_path.data.equals(by_text.data)
-    with pytest.raises(shoal.errors.FileProblem, match=r'schema file "none.toml" was not found'):
+    with pytest.raises(shoal.errors.FileProblem, match=r'schema file "none.toml" does not exist'):
         shoal.protect(people, 3, schema="none.toml")
 
 

@@ -212,7 +212,7 @@ def test_help_and_version_need_no_compiler_and_no_table_library():
         (["--quasi", "sex", "--recode", "mean"], 'column "sex" is nominal and has no mean'),
         (["--quasi", "age", "--delimiter", ";"], "column"),
         (["--quasi", "age", "--encoding", "klingon"], "encoding"),
-        (["--quasi", "age", "--schema", "nowhere.toml"], 'schema file "nowhere.toml" was not found'),
+        (["--quasi", "age", "--schema", "nowhere.toml"], 'schema file "nowhere.toml" does not exist'),
     ],
 )
 def test_wrong_use_is_one_sentence_and_writes_nothing(people, tmp_path, arguments, text):

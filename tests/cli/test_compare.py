@@ -84,4 +84,4 @@ def test_protect_by_a_hierarchy_file_and_globally(people, tmp_path):
     assert run("verify", safe, "-k", "5", "--quasi", "age,region").returncode == 0
     broken = run("protect", people, "-k", "5", "--quasi", "region", "--hierarchy", "region=none.csv", "-o", safe)
     assert broken.returncode == 2
-    assert 'hierarchy file "none.csv" cannot be read' in broken.stderr
+    assert 'hierarchy file "none.csv" does not exist' in broken.stderr

@@ -12,7 +12,7 @@ import pytest
 
 from shoal.errors import FileProblem
 from shoal.tables import Table, check_output, read_table, write_files, write_table
-from shoal.tables.atomic import temporary_name
+from shoal.tables.journal import claim
 
 TABLE = Table.from_native(pl.DataFrame({"a": range(50_000), "b": ["text"] * 50_000}))
 
@@ -110,19 +110,31 @@ def test_a_link_as_target_is_written_through(tmp_path):
     assert (tmp_path / "real" / "a.csv").read_text() == "new"
 
 
-def test_leftovers_of_dead_processes_for_the_same_target_are_removed(tmp_path):
-    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
-    own = str(os.getpid())
-    name = temporary_name(tmp_path / "a.csv").name
-    left = tmp_path / name.replace(f".{own}-", f".{int(dead.stdout)}-")
-    alive = tmp_path / name.replace(f".{own}-", f".{os.getppid()}-")
-    foreign = tmp_path / temporary_name(tmp_path / "other.csv").name.replace(f".{own}-", f".{int(dead.stdout)}-")
-    for path in (left, alive, foreign):
-        path.write_text("half")
+def test_private_directories_of_dead_processes_are_removed_and_those_of_running_ones_stay(tmp_path):
+    left, alive = tmp_path / ".a.csv.0.1-0.shoal-tmp", tmp_path / ".a.csv.0.2-0.shoal-tmp"
+    for directory in (left, alive):
+        (directory / "new").mkdir(parents=True)
+        (directory / "new" / "a.csv").write_text("half")
+    lock = claim(alive)
     write_files({tmp_path / "a.csv": write("complete")})
-    assert not left.exists()
-    assert alive.exists()
-    assert foreign.exists()
+    assert names(tmp_path) == [alive.name, "a.csv"]
+    os.close(lock)
+    write_files({tmp_path / "a.csv": write("complete")})
+    assert names(tmp_path) == ["a.csv"]
+
+
+def test_temporary_files_are_private(tmp_path):
+    modes = []
+
+    def writer(path):
+        modes.extend(stat.S_IMODE(place.stat().st_mode) for place in (path, path.parent, path.parent.parent))
+        path.write_text("x")
+
+    (tmp_path / "a.csv").write_text("old")
+    (tmp_path / "a.csv").chmod(0o644)
+    write_files({tmp_path / "a.csv": writer})
+    assert modes == [0o600, 0o700, 0o700]
+    assert stat.S_IMODE((tmp_path / "a.csv").stat().st_mode) == 0o644
 
 
 @pytest.mark.parametrize("name", ["n" * 251 + ".csv", "ä" * 120 + ".csv"])

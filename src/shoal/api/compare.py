@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from time import perf_counter
@@ -109,11 +109,17 @@ class Comparison:
         The number of records of the table.
     backend
         The library of the table, for :meth:`table`.
+    inputs
+        The files that the table was made from, which :meth:`write` never replaces; dropped by pickle.
     """
 
     combinations: tuple[Combination, ...]
     records: int
     backend: str = "polars"
+    inputs: tuple[Path, ...] = field(default=(), compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"inputs": ()}
 
     def __iter__(self) -> Any:
         return iter(self.combinations)
@@ -183,7 +189,7 @@ class Comparison:
     def write(self, *paths: str | Path) -> list[Path]:
         """Write ``.csv``, ``.svg``, ``.png`` or ``.html`` files, all of them or none, by extension."""
         places = [Path(path) for path in paths]
-        check_comparison_targets(places)
+        check_comparison_targets(places, self.inputs)
         texts: dict[str, Callable[[], str | bytes]] = {
             ".csv": self.csv, ".svg": self.svg, ".png": self.png, ".html": self.html, ".htm": self.html,
         }  # fmt: skip
@@ -231,7 +237,7 @@ def _percent(share: float | None, digits: int = 1) -> str:
     return "" if share is None else f"{100 * share:.{digits}f} %"
 
 
-def check_comparison_targets(places: Sequence[Path], inputs: tuple[Path, ...] = ()) -> None:
+def check_comparison_targets(places: Sequence[Path], inputs: Sequence[Path] = ()) -> None:
     """Raise, before any work, for files that cannot be written or have an unknown extension."""
     from shoal.report.comparison import check_png
 
@@ -332,7 +338,7 @@ def compare(
         step = _Named(progress, f"{line.name} ({position} of {len(grid)})")
         task = _Task(prepared, arrays, call, decimals, reading, requested, seed)
         results.append(task.tried(line, step))
-    return Comparison(_with_efficient(results), table.n_rows, backend_of(table.native))
+    return Comparison(_with_efficient(results), table.n_rows, backend_of(table.native), table.inputs)
 
 
 def _calls(

@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, Any
 from shoal.core.grouping import Grouping
 from shoal.core.text import html_table, text_table
 from shoal.errors import ParameterError
-from shoal.flow.released import Released, Remark, recount_table
+from shoal.flow.released import Released, Remark
 from shoal.methods.contract import Outcome
 from shoal.privacy.k_anonymity import Classes
 from shoal.recoding.loss import Loss
 from shoal.schema.columns import Role, Schema
 from shoal.schema.plan import Plan
 from shoal.tables import Table, write_files
-from shoal.tables.atomic import check_report, check_targets
 from shoal.tables.files import write_directly, write_text
+from shoal.tables.targets import check_report, check_targets
 
 if TYPE_CHECKING:
     from shoal.evaluate.risk import Risk
     from shoal.evaluate.utility import Utility
     from shoal.privacy.assessment import Assessment
+    from shoal.tables.written import WrittenFile
 
 
 class Release:
@@ -169,9 +170,17 @@ class Release:
 
         return data_frame(*self.loss.rows(), backend_of(self.data))
 
-    def manifest_json(self) -> str:
-        """Return the manifest as JSON text; the same protection gives the same bytes."""
-        return json.dumps(self.manifest, indent=2, ensure_ascii=False) + "\n"
+    def manifest_json(self, written: WrittenFile | None = None) -> str:
+        """Return the manifest as JSON text; the same protection gives the same bytes.
+
+        Parameters
+        ----------
+        written
+            The file that the table was written to; its name, size and SHA-256 are then stated under ``output``.
+        """
+        output = {} if written is None else written.as_dict()
+        manifest = self.manifest | {"output": self.manifest["output"] | output}
+        return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
 
     def write(
         self,
@@ -199,17 +208,26 @@ class Release:
         paths
             What was written.
         """
+        from shoal.flow.recount_file import recount_file
+
         path = Path(path)
-        manifest = check_targets(path, manifest, report, public_report=public_report)
-        writers: dict[Path, Callable[[Path], None]] = {manifest: self._write_manifest}
+        manifest = check_targets(path, manifest, report, public_report=public_report, inputs=self._inputs())
+        found: list[WrittenFile] = []
+
+        def write_table(temporary: Path) -> None:
+            write_directly(self.table, temporary, target=path)
+            found.append(recount_file(temporary, path, self.table, self.schema, self.plan.requirements))
+
+        def write_manifest(temporary: Path) -> None:
+            write_text(temporary, self.manifest_json(found[0]))
+
+        writers: dict[Path, Callable[[Path], None]] = {path: write_table, manifest: write_manifest}
         if report is not None:
             writers[Path(report)] = self._report_writer(self._original, public=False)
         if public_report is not None:
             writers[Path(public_report)] = self._report_writer(None, public=True)
-        writers[path] = lambda target: write_directly(self.table, target, target=path)  # the table appears last
-        recount_table(self.table, self.schema, self.plan.requirements)
         write_files(writers)
-        return [path, *(target for target in writers if target != path)]
+        return list(writers)
 
     def report(self, path: str | Path, *, public: bool = False, original: Any = None) -> Path:
         """Write the report as one HTML file that opens offline.
@@ -229,7 +247,7 @@ class Release:
             What was written.
         """
         path = Path(path)
-        check_report(path)
+        check_report(path, self._inputs())
         given = self._original if original is None else Table.from_native(original)
         write_files({path: self._report_writer(None if public else given, public=public)})
         return path
@@ -242,8 +260,10 @@ class Release:
             )
         return self._original
 
-    def _write_manifest(self, path: Path) -> None:
-        write_text(path, self.manifest_json())
+    def _inputs(self) -> list[Path]:
+        """Return the files that the release was made from, which no output may replace."""
+        tables = [self.table] if self._original is None else [self.table, self._original]
+        return list(dict.fromkeys(path for table in tables for path in table.inputs))
 
     def _report_writer(self, original: Table | None, *, public: bool) -> Callable[[Path], None]:
         def write(path: Path) -> None:

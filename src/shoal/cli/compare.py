@@ -40,7 +40,7 @@ def compare_command(
 
     wanted = ((csv, ".csv"), (svg, ".svg"), (png, ".png"), (html, ".html"))
     targets = [_target(path, extension) for path, extension in wanted if path]
-    check_comparison_targets(targets, inputs=(file,) if given.schema is None else (file, given.schema))
+    check_comparison_targets(targets, inputs=given.inputs(file))
     with drawn_progress(quiet=given.silent) as progress:
         comparison = compare(
             file,

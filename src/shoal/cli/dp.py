@@ -84,9 +84,9 @@ def dp_command(
     """
     from shoal.cli.terminal import drawn_progress
     from shoal.dp.private_release import release
-    from shoal.tables.atomic import check_targets
+    from shoal.tables.targets import check_targets
 
-    manifest = check_targets(output, manifest, None, inputs=(file,))
+    manifest = check_targets(output, manifest, None, inputs=given.inputs(file))
     options: dict[str, Any] = {
         "k": k, "delta": delta, "cells": cells, "alpha": alpha, "beta": beta, "records": records, "output": output_type,
         "neighbours": neighbours, "split_criterion": split_criterion, "structure": structure, "order": order,
@@ -108,7 +108,7 @@ def dp_command(
         progress.stage("writing")
         paths = made.write(output, manifest=manifest)
     if given.json:
-        typer.echo(made.manifest_json(), nl=False)
+        typer.echo(manifest.read_text(encoding="utf-8"), nl=False)
     elif not given.quiet:
         _draw(made, paths)
 

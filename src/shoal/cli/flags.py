@@ -154,6 +154,11 @@ class Given:
         """The schema file."""
         return self.values.get("schema")
 
+    def inputs(self, *files: Path | None) -> list[Path]:
+        """Return the files that a command reads, which no output may replace: those named here and by options."""
+        named = [*files, self.schema, *split_pairs(self.values.get("hierarchy"), "--hierarchy").values()]
+        return [Path(file) for file in named if file is not None]
+
     def names(self, option: str) -> list[str] | None:
         """Return an option that lists names."""
         return split_names(self.values.get(option))

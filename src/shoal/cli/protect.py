@@ -35,10 +35,9 @@ def protect_command(
     """
     from shoal.api.protect import protect
     from shoal.cli.terminal import draw_release, drawn_progress
-    from shoal.tables.atomic import check_targets
+    from shoal.tables.targets import check_targets
 
-    inputs = (file,) if given.schema is None else (file, given.schema)
-    manifest = check_targets(output, manifest, report, public_report=public_report, inputs=inputs)
+    manifest = check_targets(output, manifest, report, public_report=public_report, inputs=given.inputs(file))
     with drawn_progress(quiet=given.silent) as progress:
         release = protect(
             file,
@@ -58,7 +57,7 @@ def protect_command(
         progress.stage("writing")
         paths = release.write(output, manifest=manifest, report=report, public_report=public_report)
     if given.json:
-        typer.echo(release.manifest_json(), nl=False)
+        typer.echo(manifest.read_text(encoding="utf-8"), nl=False)
     elif not given.quiet:
         draw_release(release, paths)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.metadata import version
@@ -25,9 +25,10 @@ from shoal.errors import DataError, ParameterError
 from shoal.schema.columns import names_list
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table, write_files
-from shoal.tables.atomic import check_targets
 from shoal.tables.files import write_directly, write_text
+from shoal.tables.targets import check_targets
 from shoal.tables.text_fields import read_as_declared
+from shoal.tables.written import WrittenFile, read_back
 
 _NOT_REPRODUCIBLE = (
     "noise and sampling use random bits of the operating system and have no seed, since a known seed would make the "
@@ -93,9 +94,11 @@ class PrivateRelease:
         """The table, in the DataFrame library of the input (polars for text files)."""
         return self.table.native
 
-    def manifest_json(self) -> str:
-        """Return the manifest as JSON text."""
-        return json.dumps(self.manifest, indent=2, ensure_ascii=False) + "\n"
+    def manifest_json(self, written: WrittenFile | None = None) -> str:
+        """Return the manifest as JSON text, with name, size and SHA-256 of the file that the table was written to."""
+        output = {} if written is None else written.as_dict()
+        manifest = self.manifest | {"output": self.manifest["output"] | output}
+        return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
 
     def write(self, path: str | Path, *, manifest: str | Path | None = None) -> list[Path]:
         """Write table and manifest, both or none.
@@ -114,13 +117,14 @@ class PrivateRelease:
             The files that were written.
         """
         path = Path(path)
-        inputs = (self.table.source,) if self.table.source else ()
-        manifest = check_targets(path, manifest, None, inputs=inputs)
-        writers: dict[Path, Callable[[Path], None]] = {
-            manifest: lambda temporary: write_text(temporary, self.manifest_json()),
-            path: lambda temporary: write_directly(self.table, temporary, target=path),  # the table appears last
-        }
-        write_files(writers)
+        manifest = check_targets(path, manifest, None, inputs=self.table.inputs)
+        found: list[WrittenFile] = []
+
+        def write_table(temporary: Path) -> None:
+            write_directly(self.table, temporary, target=path)
+            found.append(read_back(temporary, path, self.table, []))
+
+        write_files({path: write_table, manifest: lambda place: write_text(place, self.manifest_json(found[0]))})
         return [path, manifest]
 
 

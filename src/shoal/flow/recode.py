@@ -113,11 +113,31 @@ def recode_table(
         )  # fmt: skip
         columns[name], losses[name] = task.recoded(selected.get(recodes[name]))
         progress.advance()
-    released = table.with_columns(columns).without(prepared.schema.named(Role.IDENTIFIER))
+    released = table.with_columns(columns | _uniform_strata(prepared)).without(prepared.schema.named(Role.IDENTIFIER))
     errors = _table_errors(prepared, recodes, columns)
     objective = _comparable_objective(prepared, grouped)
     loss = Loss(losses, *size_measures(grouping), frequency_tables=errors, objective=objective)
     return Recoded(released, loss, recodes)
+
+
+def _uniform_strata(prepared: Prepared) -> dict[str, Series]:
+    """Return the strata that have several forms of an equal value, with one form of each.
+
+    Groups do not distinguish 0.0 from -0.0, NaN from missing, or two codes that a file declares as missing; readers of
+    a file may.
+    """
+    changed: dict[str, Series] = {}
+    for name in prepared.schema.strata:
+        column = prepared.table.column(name)
+        labels = prepared.table.labels
+        coded = labels is not None and name in labels.missing_codes
+        if column.dtype.is_float():
+            zero = nw.lit(0.0).cast(column.dtype)
+            one_zero = nw.when(nw.col(name) == 0).then(zero).otherwise(nw.col(name)).alias(name)
+            changed[name] = column.to_frame().select(one_zero)[name].fill_nan(None)
+        elif coded:
+            changed[name] = column
+    return changed
 
 
 def resolve_recodes(

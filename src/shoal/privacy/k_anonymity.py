@@ -165,9 +165,22 @@ def verify_k(table: Table, names: Sequence[str], k: int) -> Classes:
     shoal.errors.GroupTooSmall: 1 of 3 records are in classes of fewer than k=2 (the smallest class has 1 record)
     """
     classes = count_classes(table, names)
+    require_k(classes, k)
+    return classes
+
+
+def require_k(classes: Classes, k: int, where: str = "") -> None:
+    """Raise :class:`GroupTooSmall` if any class has fewer than k records; ``where`` begins the sentence.
+
+    Examples
+    --------
+    >>> require_k(Classes(np.array([2, 1])), 2, "safe.csv: ")
+    Traceback (most recent call last):
+        ...
+    shoal.errors.GroupTooSmall: safe.csv: 1 of 3 records are in classes of fewer than k=2 (the smallest class has 1 record)
+    """  # noqa: E501 - the doctest shows the text as one line
     if classes.k < k:
         raise GroupTooSmall(
-            f"{classes.records_below(k)} of {table.n_rows} records are in classes of fewer than k={k} "
+            f"{where}{classes.records_below(k)} of {classes.sizes.sum()} records are in classes of fewer than k={k} "
             f"(the smallest class has {classes.k} record{'s' if classes.k > 1 else ''})"
         )
-    return classes

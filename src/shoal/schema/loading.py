@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from shoal.schema.columns import Role, Schema
 from shoal.schema.inference import bare_schema
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table, read_head, read_table
+from shoal.tables.files import check_regular
 
 
 def load(
@@ -24,13 +26,21 @@ def load(
     """Return the table and its full schema; columns of a text file that stay unchanged are read as they are written."""
     if not isinstance(data, str | Path):
         table = _frame(data, reading, _texts([_schema_content(schema), changes]))
-        return table, complete_schema(table, schema, changes)
+        return _with_inputs(table, schema, complete_schema(table, schema, changes))
     progress.stage("reading")
     head = read_head(data, **reading.given())
     draft = complete_schema(head, schema, changes)
     typed = {column.name for column in draft.quasi}
     table = read_table(data, text=[name for name in head.names if name not in typed], **reading.given())
-    return table, complete_schema(table, schema, changes)
+    return _with_inputs(table, schema, complete_schema(table, schema, changes))
+
+
+def _with_inputs(table: Table, schema: Schema | str | Path | None, full: Schema) -> tuple[Table, Schema]:
+    """Return the table with all files that it was made from: also those of the schema and of hierarchies."""
+    paths = [Path(column.hierarchy) for column in full.columns if isinstance(column.hierarchy, str | Path)]
+    if isinstance(schema, str | Path) and not is_schema_text(schema):
+        paths.append(Path(schema))
+    return replace(table, inputs=(*table.inputs, *paths)), full
 
 
 def load_with_schema(
@@ -118,11 +128,17 @@ def complete_schema(
     return base.updated(**changes)
 
 
+def is_schema_text(schema: str | Path) -> bool:
+    """Return whether a schema is given as TOML text and not as a path."""
+    return isinstance(schema, str) and ("\n" in schema or "=" in schema or "[" in schema)
+
+
 def schema_text(schema: str | Path) -> str:
     """Return the text of a schema that is given as a path or as TOML text."""
-    if isinstance(schema, str) and ("\n" in schema or "=" in schema or "[" in schema):
-        return schema
+    if is_schema_text(schema):
+        return str(schema)
     path = Path(schema)
+    check_regular(path, "schema file")
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:

@@ -6,11 +6,12 @@ files so that all of them appear or none. Importing this package is fast: narwha
 pyreadstat are imported by the first call that needs them.
 """
 
-from shoal.tables.atomic import check_output, write_files
+from shoal.tables.atomic import write_files
 from shoal.tables.column_labels import Labels
 from shoal.tables.dialect import Dialect
 from shoal.tables.files import read_head, read_table, write_table
 from shoal.tables.table import Table
+from shoal.tables.targets import check_output
 
 __all__ = [
     "Dialect",

@@ -1,37 +1,40 @@
-"""Output files: checked before any work begins, and written so that they appear complete or not at all.
+"""Files that appear complete or not at all, several of them together.
 
-``check_output`` checks that one file can be written and is no input, ``check_targets`` a table with its manifest and
-reports.
-
-A file is written beside its target under a temporary hidden name, flushed to the disk, and then renamed. The hidden
-name (``.people.csv.….shoal-tmp``) contains the machine and the process, so that the next write to the same target finds
-and removes temporary files of processes that were killed.
+A file is written in a private directory beside its target (``.people.csv.….shoal-tmp``, mode 0700, the file in
+it 0600), flushed to the disk, given the mode of the target, and then renamed. Several files are renamed under a journal
+(:mod:`shoal.tables.journal`): an error undoes the renames, and if the process is killed between two of them, the next
+command that reads or writes one of the files finishes them. A lock on the private directory tells running processes
+from killed ones, whose directories the next write removes.
 """
 
 from __future__ import annotations
 
 import errno
-import itertools
 import os
-import re
-import socket
+import shutil
+import signal
 import stat
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
+from threading import current_thread, main_thread
 
 from shoal.errors import FileProblem, ParameterError
+from shoal.tables.journal import STAGE_SUFFIX, Entry, Journal, claim, finish_interrupted, flush_directory, identity
 
-_count = itertools.count()
+_count = count()
+_written: list[Path] = []
 
 
 def write_files(writers: Mapping[Path, Callable[[Path], None]]) -> None:
     """Write several files so that either all of them appear, complete, or none.
 
-    Each writer receives a temporary path beside its target. When all writers have succeeded and the data are on the
-    disk, the files are renamed in the given order: put the one whose presence means "finished" last. After an error or
-    Ctrl-C, existing files are unchanged and no new file is left.
+    The writers run in the given order; each receives a temporary path with the name of its target, and may read the
+    files before it. When all have succeeded and the data are on the disk, the files are renamed in reverse order: put
+    the one whose presence means "finished" first. After an error or Ctrl-C, existing files are unchanged and no new
+    file is left; a process that is killed leaves all files as they were, or renames that the next command finishes.
 
     Parameters
     ----------
@@ -46,117 +49,47 @@ def write_files(writers: Mapping[Path, Callable[[Path], None]]) -> None:
     ...     Path(directory, "a.txt").read_text()
     'complete'
     """
-    temporaries: dict[Path, Path] = {}
+    targets = [real_target(Path(path)) for path in writers]
+    check_distinct(targets)
+    stages: list[_Stage] = []
     try:
-        for path, writer in writers.items():
-            target = real_target(Path(path))
-            remove_leftovers(target)
-            temporary = temporary_name(target)
-            temporaries[target] = temporary
-            _create(temporary, target)
-            writer(temporary)
-            _flush(temporary)
-        _rename_all(temporaries)
+        for directory in dict.fromkeys(target.parent for target in targets):
+            finish_interrupted(directory)
+            remove_leftovers(directory)
+        for target, writer in zip(targets, writers.values(), strict=True):
+            with deferred_signals():
+                stages.append(_Stage(target))
+            stages[-1].fill(writer)
+        for stage in stages:
+            stage.set_mode()
+        with deferred_signals():
+            _switch(stages[::-1])
+            _written.extend(map(Path, writers))
     except OSError as error:
         if isinstance(error, FileProblem):
             raise
-        raise FileProblem(f"{', '.join(map(str, writers))}: {_reason(error)}; nothing was written") from error
+        raise FileProblem(f"{', '.join(map(str, writers))}: {reason(error)}; nothing was written") from error
     finally:
-        for temporary in temporaries.values():
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+        with deferred_signals():
+            for stage in stages:
+                stage.close()
 
 
-def temporary_name(target: Path) -> Path:
-    """Return a new hidden name beside a target; it contains machine and process.
-
-    Examples
-    --------
-    >>> name = temporary_name(Path("people.csv")).name
-    >>> name.startswith(".people.csv."), name.endswith(".shoal-tmp")
-    (True, True)
-    """
-    return target.with_name(f"{_prefix(target)}{os.getpid()}-{next(_count)}.shoal-tmp")
+def written_files() -> list[Path]:
+    """Return the files that this process has written, for messages about an error or an interrupt after that."""
+    return list(_written)
 
 
-def remove_leftovers(target: Path) -> None:
-    """Remove temporary files for a target that were left by processes of this machine that no longer run."""
-    pattern = re.compile(re.escape(_prefix(target)) + r"(\d+)-\d+\.shoal-tmp")
+def remove_leftovers(directory: Path) -> None:
+    """Remove private directories that were left by processes that no longer run."""
     with suppress(OSError):
-        for entry in os.scandir(target.parent):
-            match = pattern.fullmatch(entry.name)
-            if match and not _alive(int(match[1])):
-                os.unlink(entry.path)  # noqa: PTH108 - scandir returns text, and directories can be long
-
-
-def _prefix(target: Path) -> str:
-    """Return the start of the hidden name: unique for target and machine, short enough for any file system."""
-    digest = sha256(target.name.encode("utf-8", "surrogateescape")).hexdigest()[:8]
-    machine = sha256(socket.gethostname().encode()).hexdigest()[:8]
-    return f".{target.name[:40]}.{digest}.{machine}."
-
-
-def _create(temporary: Path, target: Path) -> None:
-    """Create the file with the permissions that a plain ``open`` of the target would give."""
-    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    with suppress(FileNotFoundError):
-        temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-
-
-def _flush(path: Path) -> None:
-    with path.open("r+b") as file:
-        os.fsync(file.fileno())
-
-
-def _flush_directory(directory: Path) -> None:
-    with suppress(OSError):  # some systems cannot open a directory; then only the file system protects the rename
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _rename_all(temporaries: Mapping[Path, Path]) -> None:
-    """Rename one file after the other; if one fails, undo the renames before it."""
-    if len(temporaries) == 1:
-        [(target, temporary)] = temporaries.items()
-        temporary.replace(target)
-        _flush_directory(target.parent)
-        return
-    backups: dict[Path, Path | None] = {}
-    try:
-        for target, temporary in temporaries.items():
-            backups[target] = _backup(target)
-            temporary.replace(target)
-    except BaseException:
-        for target, backup in backups.items():
-            if backup is not None:
-                backup.replace(target)
-            elif not temporaries[target].exists():
-                target.unlink(missing_ok=True)
-        raise
-    finally:
-        for backup in backups.values():
-            if backup is not None:
-                with suppress(OSError):
-                    backup.unlink(missing_ok=True)
-    for directory in {target.parent for target in temporaries}:
-        _flush_directory(directory)
-
-
-def _backup(target: Path) -> Path | None:
-    """Give a file that will be replaced a second, hidden name."""
-    if not target.exists():
-        return None
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "a directory has that name", str(target))
-    backup = temporary_name(target)
-    try:
-        os.link(target, backup)
-    except OSError:  # a file system without links
-        target.replace(backup)
-    return backup
+        entries = [entry for entry in os.scandir(directory) if entry.name.endswith(STAGE_SUFFIX)]
+        for entry in entries:
+            owned = entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+            lock = claim(Path(entry.path)) if owned else None
+            if lock is not None:
+                shutil.rmtree(entry.path, ignore_errors=True)
+                os.close(lock)
 
 
 def real_target(path: Path) -> Path:
@@ -164,134 +97,130 @@ def real_target(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):  # it belongs to another user, or the system cannot say
-        return True
-    return True
+def check_distinct(targets: Sequence[Path]) -> None:
+    """Raise :class:`ParameterError` if two outputs are the same file, also through links."""
+    known: list[tuple[int, int]] = []
+    for target in targets:
+        with suppress(OSError):
+            found = target.stat()
+            known.append((found.st_dev, found.st_ino))
+    if len(set(known)) < len(known) or len({real_target(target) for target in targets}) < len(targets):
+        raise ParameterError("table, manifest and reports need different files")
 
 
-def _reason(error: OSError) -> str:
+def reason(error: OSError) -> str:
+    """Return why the system refused, for a sentence."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
         return "the disk is full or the file too large for it"
+    if error.errno == errno.ELOOP:
+        return "its symbolic links lead in a circle"
     return (error.strerror or "the file cannot be written").lower()
 
 
-def check_output(path: str | Path, *, inputs: Iterable[str | Path] = (), table: bool = True) -> None:
-    """Raise :class:`FileProblem` if an output cannot be written or would overwrite an input.
-
-    Parameters
-    ----------
-    path
-        The output file.
-    inputs
-        The input files; the output must not be one of them, also not through a link.
-    table
-        Whether the output is a table, whose extension must name a format that Shoal writes; False for reports.
-
-    Examples
-    --------
-    >>> check_output("no-such-directory/safe.csv")
-    Traceback (most recent call last):
-        ...
-    shoal.errors.FileProblem: no-such-directory/safe.csv: the directory no-such-directory does not exist; create it first
-    """  # noqa: E501 - the doctest shows the text as one line
-    path = Path(path)
-    check_name(path)
-    if table:
-        from shoal.tables.files import writable_format_of
-
-        writable_format_of(path)
-    directory = path.parent
-    if not directory.exists():
-        if any(above.is_file() for above in directory.parents):
-            raise FileProblem(f"{path}: {directory} is not a directory; choose another output file")
-        raise FileProblem(f"{path}: the directory {directory} does not exist; create it first")
-    if not directory.is_dir():
-        raise FileProblem(f"{path}: {directory} is not a directory; choose another output file")
-    if path.is_dir():
-        raise FileProblem(f"{path} is a directory; name a file in it")
-    for source in map(Path, inputs):
-        if _same_file(path, source):
-            raise FileProblem(
-                f"{path}: the output is the input {source}; choose another name, the input is never changed"
-            )
-    target = real_target(path)
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise FileProblem(
-            f"{path}: the directory {target.parent} is not writable; choose another or change its permissions"
-        )
-    if target.exists() and not os.access(target, os.W_OK):
-        raise FileProblem(f"{path} is write-protected; choose another name")
-
-
-def check_name(path: Path) -> None:
-    """Raise for a name that no file can have, and for symbolic links that lead to each other."""
+@contextmanager
+def deferred_signals() -> Iterator[None]:
+    """Let SIGINT and SIGTERM wait until the end of the block; only the main thread receives signals."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    pending: list[int] = []
+    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda received, _: pending.append(received))
     try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return  # explained by what reads or writes the file
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or "its name contains a zero byte"
-        raise FileProblem(f'"{path}" is no possible file: {reason.lower()}') from None
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for received in dict.fromkeys(pending):
+            signal.raise_signal(received)
 
 
-def check_targets(
-    path: Path,
-    manifest: str | Path | None,
-    report: str | Path | None,
-    *,
-    public_report: str | Path | None = None,
-    inputs: tuple[Path, ...] = (),
-) -> Path:
-    """Return the path of the manifest; raises if an output cannot be written or two outputs are the same file.
+class _Stage:
+    """The private directory of one target."""
 
-    Parameters
-    ----------
-    path
-        The output table.
-    manifest
-        The manifest; ``None`` for :func:`default_manifest_path`.
-    report, public_report
-        The reports; ``None`` for none.
-    inputs
-        The input files; no output may be one of them.
-    """
-    check_output(path, inputs=inputs)
-    manifest = Path(manifest) if manifest is not None else default_manifest_path(path)
-    check_output(manifest, inputs=inputs, table=False)
-    for page in (report, public_report):
-        if page is not None:
-            check_report(Path(page), inputs)
-    outputs = [Path(output).resolve() for output in (path, manifest, report, public_report) if output is not None]
-    if len(set(outputs)) < len(outputs):
-        raise ParameterError("table, manifest and reports need different files")
-    return manifest
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.keep = False
+        while True:
+            self.directory = target.with_name(f"{_prefix(target)}{os.getpid()}-{next(_count)}{STAGE_SUFFIX}")
+            self.directory.mkdir(0o700)
+            try:
+                self._lock = claim(self.directory, own=True)
+                if self._lock is not None:  # otherwise another process removed the directory as a leftover
+                    (self.directory / "new").mkdir(0o700)
+                    break
+            except BaseException:
+                shutil.rmtree(self.directory, ignore_errors=True)
+                raise
+        self.file = self.directory / "new" / target.name
+
+    def fill(self, writer: Callable[[Path], None]) -> None:
+        """Create the file, readable by its owner only, and write it."""
+        os.close(os.open(self.file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        writer(self.file)
+        with self.file.open("r+b") as file:
+            os.fsync(file.fileno())
+
+    def set_mode(self) -> None:
+        """Give the file the permissions that a plain ``open`` of the target would give."""
+        try:
+            mode = self.target.stat().st_mode
+        except FileNotFoundError:
+            handle = os.open(self.directory / "mode", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+            mode = os.fstat(handle).st_mode
+            os.close(handle)
+        self.file.chmod(stat.S_IMODE(mode))
+
+    def close(self) -> None:
+        """Remove the directory, unless a journal still needs it, and release the lock."""
+        if not self.keep:
+            shutil.rmtree(self.directory, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def entry(self) -> Entry:
+        """Return the rename of this file for the journal; a file that will be replaced gets a second, private name."""
+        before, old = identity(self.target), None
+        if before is not None:
+            if self.target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, "a directory has that name", str(self.target))
+            old = self.directory / "old"
+            try:
+                os.link(self.target, old)
+            except OSError:  # a file system without links
+                shutil.copy2(self.target, old)
+                with old.open("r+b") as file:
+                    os.fsync(file.fileno())
+        return Entry(self.target, self.file, old, before, identity(self.file))
 
 
-def check_report(path: Path, inputs: tuple[Path, ...] = ()) -> None:
-    """Raise if a report cannot be written or its extension is not that of a web page."""
-    if path.suffix.lower() not in {".html", ".htm"}:
-        raise ParameterError(f"the report is a web page; call it {path.stem or 'report'}.html instead of {path.name}")
-    check_output(path, inputs=inputs, table=False)
+def _switch(stages: Sequence[_Stage]) -> None:
+    """Rename all files; if one rename fails, undo those before it."""
+    if len(stages) == 1:
+        stages[0].file.replace(stages[0].target)
+        flush_directory(stages[0].target.parent)
+        return
+    journal = Journal.prepare(stages[-1].directory, [stage.directory for stage in stages], [s.entry() for s in stages])
+    try:
+        journal.commit()
+        journal.forward()
+    except BaseException:
+        try:
+            journal.undo()
+        except OSError as error:
+            for stage in stages:
+                stage.keep = True
+            raise FileProblem(
+                f"{', '.join(str(stage.target) for stage in stages)}: {reason(error)}; some of these files may be new "
+                "and some old; the next command that reads or writes one of them restores the old ones"
+            ) from error
+        raise
+    journal.remove()
 
 
-def default_manifest_path(path: Path) -> Path:
-    """Return ``safe.manifest.json`` for ``safe.csv`` or ``safe.csv.gz``.
-
-    Examples
-    --------
-    >>> default_manifest_path(Path("out/safe.csv.gz")).name
-    'safe.manifest.json'
-    """
-    name = path.name.removesuffix(".gz")
-    return path.with_name(f"{Path(name).stem}.manifest.json")
-
-
-def _same_file(path: Path, other: Path) -> bool:
-    if path.exists() and other.exists():
-        return path.samefile(other)
-    return real_target(path) == real_target(other)
+def _prefix(target: Path) -> str:
+    """Return the start of a private name: unique for the target, short enough for any file system."""
+    digest = sha256(target.name.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    return f".{target.name[:40]}.{digest}."

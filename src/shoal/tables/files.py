@@ -6,13 +6,15 @@ written in another; what the other format cannot store (value labels in a CSV fi
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from shoal.errors import FileProblem, ParameterError, suggestion
-from shoal.tables.atomic import check_name, write_files
+from shoal.tables.atomic import real_target, reason, write_files
+from shoal.tables.journal import finish_interrupted
 
 if TYPE_CHECKING:
     from shoal.tables.table import Table
@@ -210,10 +212,10 @@ def write_table(table: Table, path: str | Path) -> None:
     ...     Path(directory, "safe.csv").read_text()
     'age\n34\n\n'
     """
-    from shoal.tables.atomic import check_output
+    from shoal.tables.targets import check_output
 
     path = Path(path)
-    check_output(path, inputs=[table.source] if table.source else [])
+    check_output(path, inputs=table.inputs)
     write_files({path: lambda temporary: write_directly(table, temporary, target=path)})
 
 
@@ -264,18 +266,47 @@ def _read(path: Path, rows: int | None, **options: Any) -> Table:
 
 
 def _check_input(path: Path) -> None:
-    """Raise :class:`FileProblem` if the file does not exist, is a directory, cannot be opened or is empty."""
-    check_name(path)
-    if path.is_dir():
-        raise FileProblem(f"{path} is a directory; name a file in it")
-    if not path.exists():
-        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()] if path.parent.is_dir() else []
-        close = suggestion(path.name, names)
-        raise FileProblem(f"{path} does not exist" + (f"; {close}" if close.startswith("did you") else ""))
+    """Raise :class:`FileProblem` if the file does not exist, is no regular file, cannot be opened or is empty."""
+    finish_interrupted(real_target(path).parent)
+    check_regular(path)
     try:
         with path.open("rb") as file:
             empty = not file.read(1)
     except OSError as error:
-        raise FileProblem(f"{path} cannot be opened: {(error.strerror or 'unknown reason').lower()}") from error
+        raise FileProblem(f"{path} cannot be opened: {reason(error)}") from error
     if empty:
         raise FileProblem(f"{path} is empty; a table needs columns and records")
+
+
+def check_regular(path: Path, what: str = "") -> None:
+    """Raise :class:`FileProblem` unless an input is a file; a pipe would let the program wait for ever.
+
+    Parameters
+    ----------
+    path
+        The input.
+    what
+        What it is, before its name in the error text.
+
+    Examples
+    --------
+    >>> check_regular(Path("."), "schema file")
+    Traceback (most recent call last):
+        ...
+    shoal.errors.FileProblem: schema file "." is a directory; name a file in it
+    """
+    shown = f'{what} "{path}"' if what else str(path)
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()] if path.parent.is_dir() else []
+        close = suggestion(path.name, names)
+        hint = f"; {close}" if close.startswith("did you") else ""
+        raise FileProblem(f"{shown} does not exist{hint}") from None
+    except (OSError, ValueError) as error:  # a name that is too long, links in a circle, a zero byte in the name
+        text = reason(error) if isinstance(error, OSError) else "its name is not possible"
+        raise FileProblem(f"{shown} cannot be opened: {text}") from error
+    if stat.S_ISDIR(mode):
+        raise FileProblem(f"{shown} is a directory; name a file in it")
+    if not stat.S_ISREG(mode):
+        raise FileProblem(f"{shown} is a pipe or a device; write its content to a file and name that")

@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 from shoal.errors import FileProblem, ParameterError
+from shoal.tables.files import check_regular
 
 
 def read_hierarchy_rows(path: Path, delimiter: str | None = None) -> list[list[str]]:
@@ -19,6 +20,7 @@ def read_hierarchy_rows(path: Path, delimiter: str | None = None) -> list[list[s
     ...     read_hierarchy_rows(Path(directory, "job.csv"))
     [['baker', 'craft', '*'], ['painter', 'craft', '*']]
     """
+    check_regular(path, "hierarchy file")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as problem:

@@ -42,6 +42,9 @@ class Table:
         The file that the table was read from, if it was.
     labels
         Labels and formats of an SPSS, Stata or SAS file.
+    inputs
+        All files that the table was made from, with schema and hierarchies: no output may replace one of them. Like
+        ``source`` they are dropped by pickle, because paths can be confidential.
 
     Examples
     --------
@@ -59,6 +62,19 @@ class Table:
     dialect: Dialect | None = None
     source: Path | None = None
     labels: Labels | None = None
+    inputs: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        given = self.inputs if self.source is None else (*self.inputs, self.source)
+        object.__setattr__(self, "inputs", tuple(dict.fromkeys(path.absolute() for path in given)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"source": None, "inputs": ()}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Table:
+        from copy import deepcopy
+
+        return replace(self, frame=deepcopy(self.frame, memo), labels=deepcopy(self.labels, memo))
 
     def __repr__(self) -> str:  # without values of records, because it appears in logs
         return f"Table({self.n_rows} records, {len(self.names)} columns: {', '.join(self.names)})"

@@ -1,0 +1,55 @@
+"""The recount of a file from its bytes, after it was written and before it becomes visible.
+
+The table in memory was counted when it was made. What counts for an intruder is the file: a format may store two values
+differently that are equal in memory, or cut texts short. Only a file that passes this count is renamed into place.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shoal.flow.released import recount_table
+from shoal.privacy.k_anonymity import Classes, require_k
+from shoal.schema.columns import Schema
+from shoal.schema.requirements import Requirements
+from shoal.tables import Table, read_table
+from shoal.tables.csv_writer import dialect_for
+from shoal.tables.files import format_of
+from shoal.tables.written import WrittenFile, read_back
+
+
+def recount_file(path: Path, target: Path, table: Table, schema: Schema, requirements: Requirements) -> WrittenFile:
+    """Count k and every further requirement on the bytes of a file; raises where one is violated.
+
+    Parameters
+    ----------
+    path
+        The temporary file.
+    target
+        The file that it will become.
+    table
+        The table that was written; only its shape and dialect are used.
+    schema, requirements
+        What is counted and what must hold.
+
+    Returns
+    -------
+    written
+        Size, digest and equivalence classes of the file.
+    """
+    written = read_back(path, target, table, schema.protected)
+    require_k(Classes(written.class_sizes), requirements.k, f"{target}: as written, ")
+    if requirements.beyond_k:
+        recount_table(_reread(path, target, table), schema, requirements)
+    return written
+
+
+def _reread(path: Path, target: Path, table: Table) -> Table:
+    """Read the file as any other, with every column of a text file as it is written there."""
+    if format_of(target).family != "text":
+        return read_table(path)
+    dialect = dialect_for(table, target)
+    return read_table(
+        path, delimiter=dialect.delimiter, encoding=dialect.encoding, decimal=dialect.decimal,
+        na_values=dialect.declared_na_values, text=table.names,
+    )  # fmt: skip

@@ -1,0 +1,146 @@
+"""Output files, checked before any work begins: writable, no input of the run, and different from each other.
+
+``check_output`` checks one file, ``check_targets`` a table with its manifest and reports. Files are compared by
+identity, so that links do not hide an input.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from shoal.errors import FileProblem, ParameterError
+from shoal.tables.atomic import check_distinct, real_target, reason
+
+
+def check_output(path: str | Path, *, inputs: Iterable[str | Path] = (), table: bool = True) -> None:
+    """Raise :class:`FileProblem` if an output cannot be written or would overwrite an input.
+
+    Parameters
+    ----------
+    path
+        The output file.
+    inputs
+        The input files; the output must not be one of them, also not through a link.
+    table
+        Whether the output is a table, whose extension must name a format that Shoal writes; False for reports.
+
+    Examples
+    --------
+    >>> check_output("no-such-directory/safe.csv")
+    Traceback (most recent call last):
+        ...
+    shoal.errors.FileProblem: no-such-directory/safe.csv: the directory no-such-directory does not exist; create it first
+    """  # noqa: E501 - the doctest shows the text as one line
+    path = Path(path)
+    if table:
+        from shoal.tables.files import writable_format_of
+
+        writable_format_of(path)
+    try:
+        _check_place(path)
+        _check_no_input(path, inputs)
+    except FileProblem:
+        raise
+    except OSError as error:  # names that are too long, links in a circle
+        raise FileProblem(f"{path} cannot be written: {reason(error)}") from error
+
+
+def _check_place(path: Path) -> None:
+    """Raise if the directory does not exist, or if something that is no file has the name."""
+    directory = path.parent
+    if not _exists(directory):
+        if any(above.is_file() for above in directory.parents):
+            raise FileProblem(f"{path}: {directory} is not a directory; choose another output file")
+        raise FileProblem(f"{path}: the directory {directory} does not exist; create it first")
+    if not directory.is_dir():
+        raise FileProblem(f"{path}: {directory} is not a directory; choose another output file")
+    if path.is_dir():
+        raise FileProblem(f"{path} is a directory; name a file in it")
+    exists = _exists(path)
+    if exists and not stat.S_ISREG(path.stat().st_mode):
+        raise FileProblem(f"{path} is a pipe or a device, not a file; name a file")
+    target = real_target(path)
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise FileProblem(
+            f"{path}: the directory {target.parent} is not writable; choose another or change its permissions"
+        )
+    if exists and not os.access(target, os.W_OK):
+        raise FileProblem(f"{path} is write-protected; choose another name")
+
+
+def _check_no_input(path: Path, inputs: Iterable[str | Path]) -> None:
+    for source in map(Path, inputs):
+        if _same_file(path, source):
+            raise FileProblem(
+                f"{path}: the output is the input {source}; choose another name, the input is never changed"
+            )
+
+
+def check_targets(
+    path: Path,
+    manifest: str | Path | None,
+    report: str | Path | None,
+    *,
+    public_report: str | Path | None = None,
+    inputs: Iterable[str | Path] = (),
+) -> Path:
+    """Return the path of the manifest; raises if an output cannot be written or two outputs are the same file.
+
+    Parameters
+    ----------
+    path
+        The output table.
+    manifest
+        The manifest; ``None`` for :func:`default_manifest_path`.
+    report, public_report
+        The reports; ``None`` for none.
+    inputs
+        The input files; no output may be one of them.
+    """
+    inputs = list(inputs)
+    check_output(path, inputs=inputs)
+    manifest = Path(manifest) if manifest is not None else default_manifest_path(path)
+    check_output(manifest, inputs=inputs, table=False)
+    for page in (report, public_report):
+        if page is not None:
+            check_report(Path(page), inputs)
+    check_distinct([Path(output) for output in (path, manifest, report, public_report) if output is not None])
+    return manifest
+
+
+def check_report(path: Path, inputs: Iterable[str | Path] = ()) -> None:
+    """Raise if a report cannot be written or its extension is not that of a web page."""
+    if path.suffix.lower() not in {".html", ".htm"}:
+        raise ParameterError(f"the report is a web page; call it {path.stem or 'report'}.html instead of {path.name}")
+    check_output(path, inputs=inputs, table=False)
+
+
+def default_manifest_path(path: Path) -> Path:
+    """Return ``safe.manifest.json`` for ``safe.csv`` or ``safe.csv.gz``.
+
+    Examples
+    --------
+    >>> default_manifest_path(Path("out/safe.csv.gz")).name
+    'safe.manifest.json'
+    """
+    name = path.name.removesuffix(".gz")
+    return path.with_name(f"{Path(name).stem}.manifest.json")
+
+
+def _same_file(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:  # one of them does not exist
+        return real_target(path) == real_target(other)
+
+
+def _exists(path: Path) -> bool:
+    """Return whether a path exists; other problems than its absence raise, unlike in :meth:`Path.exists`."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
