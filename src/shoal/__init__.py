@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shoal.evaluate.utility import utility
     from shoal.flow.encoding import Encoding, fit_encoding
     from shoal.flow.group import group_records
+    from shoal.flow.holder_record import HolderRecord
     from shoal.flow.prepare import prepare
     from shoal.flow.recode import recode_table
     from shoal.flow.released import release_table
@@ -40,6 +41,7 @@ _HOMES = {
     "Encoding": "shoal.flow.encoding",
     "Grouping": "shoal.core.grouping",
     "Hierarchy": "shoal.core.hierarchy",
+    "HolderRecord": "shoal.flow.holder_record",
     "Kind": "shoal.schema.columns",
     "MethodCall": "shoal.schema.plan",
     "Missing": "shoal.schema.columns",
@@ -84,6 +86,7 @@ __all__ = [
     "Encoding",
     "Grouping",
     "Hierarchy",
+    "HolderRecord",
     "Kind",
     "MethodCall",
     "Missing",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,9 @@ from shoal.schema.loading import load
 from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions
 from shoal.schema.requirements import Diversity, Requirements
 from shoal.tables import Table
+
+if TYPE_CHECKING:
+    from shoal.flow.holder_record import HolderRecord
 
 SCHEMA_FIELDS = (
     "quasi", "confidential", "identifiers", "kinds", "orders", "column_weights", "strata", "sampling_weight", "missing",
@@ -68,6 +71,8 @@ def protect(
     time_limit: float | str | None = None,
     options: Mapping[str, Any] | None = None,
     read_options: Mapping[str, Any] | ReadOptions | None = None,
+    previous: HolderRecord | str | Path | None = None,
+    accept_second_release: bool = False,
     progress: Progress = SILENT,
 ) -> Release:
     """Protect a table: group at least k records and replace their quasi-identifiers by one representative.
@@ -140,6 +145,11 @@ def protect(
         Further options of the method.
     read_options
         For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
+    previous
+        The holder's record of an earlier release of the same people, or its file. The release starts from the groups of
+        the earlier one and changes only those with new, changed or deleted records.
+    accept_second_release
+        Allow settings that differ from those of the earlier release, although both can then be intersected.
     progress
         Progress callback.
 
@@ -161,7 +171,10 @@ def protect(
     requirements = Requirements(k=k, **{name: given[name] for name in REQUIREMENT_FIELDS})
     call = method_call(method, options, effort=effort, seed=seed, time_limit=time_limit)
     table, full_schema = load(data, schema, {name: given[name] for name in SCHEMA_FIELDS}, reading, progress)
-    return run_plan(table, Plan(full_schema, requirements, call, decimals, reading), progress=progress)
+    plan = Plan(full_schema, requirements, call, decimals, reading)
+    return run_plan(
+        table, plan, previous=previous, accept_second_release=accept_second_release, progress=progress
+    )  # fmt: skip
 
 
 def method_call(
@@ -174,7 +187,14 @@ def method_call(
     return MethodCall(method, get_method(method).check_options(given), seed, limit)
 
 
-def run_plan(table: Table, plan: Plan, *, progress: Progress = SILENT) -> Release:
+def run_plan(
+    table: Table,
+    plan: Plan,
+    *,
+    previous: HolderRecord | str | Path | None = None,
+    accept_second_release: bool = False,
+    progress: Progress = SILENT,
+) -> Release:
     """Run a plan on a table: fit, prepare, group, satisfy, recode, recount.
 
     Parameters
@@ -183,6 +203,8 @@ def run_plan(table: Table, plan: Plan, *, progress: Progress = SILENT) -> Releas
         The table.
     plan
         Schema, requirements and method.
+    previous, accept_second_release
+        As in :func:`protect`.
     progress
         Progress callback.
 
@@ -194,6 +216,14 @@ def run_plan(table: Table, plan: Plan, *, progress: Progress = SILENT) -> Releas
     check_k(plan.requirements.k, table.n_rows)
     progress.stage("preparing")
     prepared = prepare(table, fit_encoding(table, plan.schema))
+    if previous is not None:
+        from shoal.flow.second_release import run_second_release
+
+        return Release(
+            run_second_release(prepared, plan, previous, accepted=accept_second_release, progress=progress), table
+        )
+    if accept_second_release:
+        raise ParameterError("accept_second_release is about an earlier release; name its holder's record in previous=")
     return Release(run_prepared(prepared, plan, progress=progress), table)
 
 

@@ -28,6 +28,17 @@ def protect_command(
     public_report: Annotated[
         Path | None, typer.Option(help="Write the report for publication, without figures of the original.")
     ] = None,
+    previous: Annotated[
+        Path | None,
+        typer.Option(help="Holder's record of an earlier release of the same people, whose groups are kept."),
+    ] = None,
+    accept_second_release: Annotated[
+        bool,
+        typer.Option(
+            "--accept-second-release",
+            help="Allow settings other than those of the earlier release; both can then be intersected.",
+        ),
+    ] = False,
 ) -> None:
     """Protect a table: group records, replace quasi-identifiers, verify k, write table, manifest and report.
 
@@ -52,6 +63,8 @@ def protect_command(
             time_limit=given.values["time_limit"],
             options=method_options(method, option),
             read_options=given.read_options(),
+            previous=previous,
+            accept_second_release=accept_second_release,
             progress=progress,
         )
         progress.stage("writing")

@@ -120,6 +120,16 @@ def _summary(release: Release) -> list[tuple[str, str]]:
             rows.append(("largest cell error", f"{tables.max_absolute:,.0f} ({one_way})"))
     for name, figures in manifest.get("achieved", {}).items():
         rows.append((f"{name} requested / achieved", f"{figures['requested']:g} / {figures['achieved']:.4g}"))
+    second = release.released.second
+    if second is not None:
+        counts = ", ".join(f"{getattr(second, name):,} {name}" for name in ("kept", "changed", "new", "deleted"))
+        rows.append(("records since the earlier release", counts))
+        avoidable = second.below_k - second.unavoidable
+        rows.append((
+            "fewer than k candidates in both",
+            f"{second.below_k:,} records ({100 * second.share_below_k:.2f} %); of {second.unavoidable:,} the earlier "
+            "group has fewer than k members left" + (f", {avoidable:,} were separated" if avoidable else ""),
+        ))  # fmt: skip
     return rows
 
 

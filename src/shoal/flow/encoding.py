@@ -129,7 +129,7 @@ class NumericEncoding:
         if missing.any():
             column = column.to_frame().select(pl.when(pl.Series(~missing)).then(pl.first())).to_series()
         same = not (self.integer and not integers and not dtype.is_temporal())
-        return _from_polars(column, like, same_dtype=same)
+        return from_polars(column, like, same_dtype=same)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,7 @@ class CategoryEncoding:
             codes = np.where(missing, 0, np.nan_to_num(values)).astype(np.int64)
             nothing = pl.Series([None], dtype=self.categories.dtype)
             texts = self.categories.gather(codes).zip_with(pl.Series(~missing), nothing)
-            return _from_polars(texts.cast(_polars_dtype(like)).rename(like.name), like, same_dtype=True)
+            return from_polars(texts.cast(_polars_dtype(like)).rename(like.name), like, same_dtype=True)
         chosen = np.where(missing, int(np.argmax(mask)) if mask.size else 0, 0)
         chosen[~missing] = rows[known]
         return like[chosen]
@@ -482,7 +482,7 @@ def _polars_dtype(series: Series) -> pl.DataType:
     return polars_series(series.head(1)).dtype
 
 
-def _from_polars(column: pl.Series, like: Series, *, same_dtype: bool) -> Series:
+def from_polars(column: pl.Series, like: Series, *, same_dtype: bool) -> Series:
     """Return a polars series in the library of another one, and in its type if that is wanted."""
     native = like.to_native()
     if like.implementation.is_polars():

@@ -31,6 +31,7 @@ from shoal.tables import Table
 from shoal.tables.clean_copy import clean_copy, left_out
 
 if TYPE_CHECKING:
+    from shoal.flow.second_release import SecondRelease
     from shoal.privacy.assessment import Assessment
 
 HEAVY_LOSS = 0.4
@@ -90,6 +91,8 @@ class Released:
         What was done, as a dictionary without values of records.
     remarks
         What a person should know before the table is released.
+    second
+        How the release follows from an earlier one, if it does; confidential.
     """
 
     plan: Plan
@@ -100,6 +103,7 @@ class Released:
     outcome: Outcome
     manifest: JsonDict
     remarks: tuple[Remark, ...] = field(default=())
+    second: SecondRelease | None = None
 
     def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {"plan": _without_categories(self.plan, self.table)}
@@ -121,7 +125,13 @@ class Released:
 
 
 def release_table(
-    plan: Plan, prepared: Prepared, grouped: Grouped, recoded: Recoded, *, progress: Progress = SILENT
+    plan: Plan,
+    prepared: Prepared,
+    grouped: Grouped,
+    recoded: Recoded,
+    *,
+    second: SecondRelease | None = None,
+    progress: Progress = SILENT,
 ) -> Released:
     """Recount the recoded table and describe it.
 
@@ -131,6 +141,8 @@ def release_table(
         What was requested.
     prepared, grouped, recoded
         The stages before.
+    second
+        How the release follows from an earlier one.
     progress
         Progress callback.
 
@@ -145,7 +157,7 @@ def release_table(
     remarks = _remarks(prepared, grouped, recoded)
     manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)
     return Released(
-        plan, recoded.table, grouped.grouping, recount, recoded.loss, grouped.outcome, manifest, remarks
+        plan, recoded.table, grouped.grouping, recount, recoded.loss, grouped.outcome, manifest, remarks, second,
     )  # fmt: skip
 
 

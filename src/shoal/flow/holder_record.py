@@ -1,0 +1,255 @@
+"""The holder's record: the confidential half of the evidence for a release, kept by the data holder.
+
+The manifest travels with the table and states nothing that confirms the original. What the holder needs later is in a
+second file, Parquet with mode 0600:
+
+- the full plan with orders and hierarchies, the exact loss and the exact diagnostics of the method;
+- 256 random bits, drawn anew for every record and stored nowhere else, and an HMAC of the input under this key;
+- for each record its group, its row in the released table, and keyed hashes by which it is found again in a later table
+  (:mod:`shoal.flow.record_identity`); in the first record of each group the released values of the group.
+
+``protect --previous`` starts from it, and whoever verifies a released table whose rows were shuffled finds the way back
+in it. Because of the key no two records are equal, so the record is the only output of a run that is not reproducible.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import FileProblem
+from shoal.flow.manifest import exact_loss
+from shoal.flow.prepare import Integers
+from shoal.flow.record_identity import Words, record_hashes
+from shoal.schema.columns import Role, Schema
+from shoal.schema.plan import JsonDict, Plan, plain_value
+from shoal.tables import Table
+
+if TYPE_CHECKING:
+    from shoal.flow.released import Released
+
+RECORD_VERSION = 1
+RELEASED = "released."
+"""The prefix of columns with released values, which are stated in the first record of each group."""
+_METADATA = b"shoal_holder_record"
+_NOTICE = (
+    "Confidential: whoever has this file can confirm guesses of original records. Keep it with the original table, "
+    "never with the released one. Its key is random, so the file differs in every run."
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HolderRecord:
+    """The holder's record of a release.
+
+    Parameters
+    ----------
+    header
+        Plan, exact loss, key and fingerprint of the input, and the columns that were hashed.
+    rows
+        One row per record of the original: ``group``, ``released_row``, the hashes, and released values of groups.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> release = shoal.protect(pl.DataFrame({"age": [30, 32, 60, 62]}), k=2, quasi=["age"], method="mdav")
+    >>> record = holder_record(release.released, Table.from_native(pl.DataFrame({"age": [30, 32, 60, 62]})))
+    >>> record
+    <HolderRecord: 4 records in 2 groups; confidential>
+    >>> record.groups.tolist()
+    [0, 0, 1, 1]
+    """
+
+    header: JsonDict
+    rows: pl.DataFrame
+
+    def __repr__(self) -> str:  # never the key
+        groups = int(self.groups.max()) + 1 if self.rows.height else 0
+        return f"<HolderRecord: {self.rows.height:,} records in {groups:,} groups; confidential>"
+
+    @property
+    def key(self) -> bytes:
+        """The 256 random bits."""
+        return bytes.fromhex(str(self.header["key"]))
+
+    @property
+    def groups(self) -> Integers:
+        """The group of each record, numbered by first appearance."""
+        return self.rows["group"].to_numpy().astype(np.int64)
+
+    @property
+    def released_rows(self) -> Integers:
+        """The row of each record in the released table."""
+        return self.rows["released_row"].to_numpy().astype(np.int64)
+
+    def is_input(self, table: Table) -> bool:
+        """Return whether a table is the one that was protected: the same records in the same order."""
+        content = record_hashes(table, table.names, self.key)
+        return hmac.compare_digest(str(self.header["input"]["fingerprint"]), _fingerprint(table, content, self.key))
+
+    def representatives(self) -> pl.DataFrame:
+        """Return the released values of each group, one row per group; the columns are those of the table."""
+        first = _first_records(self.groups)
+        columns = [name for name in self.rows.columns if name.startswith(RELEASED)]
+        return self.rows.select(columns)[first].rename({name: name.removeprefix(RELEASED) for name in columns})
+
+    def write(self, path: Path) -> None:
+        """Write the record to a file with mode 0600, which it has before the first byte is written."""
+        import pyarrow.parquet as pq
+
+        path.touch(mode=0o600)
+        path.chmod(0o600)
+        table = self.rows.to_arrow().replace_schema_metadata({_METADATA: json.dumps(self.header).encode()})
+        pq.write_table(
+            table, path, compression="lz4", use_dictionary=False, write_statistics=False,
+            column_encoding={"group": "DELTA_BINARY_PACKED", "released_row": "DELTA_BINARY_PACKED"},
+        )  # fmt: skip
+
+    @classmethod
+    def read(cls, path: str | Path) -> HolderRecord:
+        """Read a record that a release wrote."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = Path(path)
+        if not path.exists():
+            raise FileProblem(f"{path}: the holder's record was not found")
+        try:
+            table = pq.read_table(path)
+            header = json.loads((table.schema.metadata or {})[_METADATA])
+        except (KeyError, ValueError, OSError, pa.ArrowException):
+            raise FileProblem(
+                f"{path} is not a holder's record; name the file that protect wrote beside the release, such as "
+                "safe.holder.parquet"
+            ) from None
+        if header.get("record_version") != RECORD_VERSION:
+            raise FileProblem(f"{path} is a holder's record of another version of Shoal; read it with that version")
+        return cls(header, pl.DataFrame(pl.from_arrow(table)))
+
+
+def holder_record(released: Released, original: Table, key: bytes | None = None) -> HolderRecord:
+    """Return the holder's record of a release.
+
+    Parameters
+    ----------
+    released
+        The release.
+    original
+        The table that was protected.
+    key
+        256 bits; drawn at random if not given. Give one in tests only.
+
+    Returns
+    -------
+    record
+        O(n) for each column.
+    """
+    key = secrets.token_bytes(32) if key is None else key
+    schema, groups = released.schema, released.grouping
+    hashed = hashed_columns(schema, original)
+    hashes: dict[tuple[str, ...], Words] = {}  # tables without further columns need one pass only
+    for names in (*hashed.values(), tuple(original.names)):
+        if tuple(sorted(names)) not in hashes:
+            hashes[tuple(sorted(names))] = record_hashes(original, names, key)
+    header: JsonDict = {
+        "record_version": RECORD_VERSION,
+        "notice": _NOTICE,
+        "deterministic": False,
+        "shoal": released.manifest["shoal"],
+        "key": key.hex(),
+        "input": {
+            "records": original.n_rows,
+            "columns": len(original.names),
+            "fingerprint": _fingerprint(original, hashes[tuple(sorted(original.names))], key),
+        },
+        "output": released.manifest["output"],
+        "hashed": {name: list(names) for name, names in hashed.items()},
+        "plan": full_plan(released.plan, original),
+        "plan_digest": released.plan.digest(),
+        "recodes": {
+            entry["name"]: entry["recode"] for entry in released.manifest["schema"]["columns"] if "recode" in entry
+        },
+        "method": released.manifest["method"] | {"diagnostics": plain_value(released.outcome.diagnostics)},
+        "loss": exact_loss(released.loss),
+        "second_release": None if released.second is None else released.second.to_dict(),
+    }
+    labels = groups.labels
+    first = np.zeros(labels.size, bool)
+    first[_first_records(labels)] = True
+    columns = {
+        "group": pl.Series(labels.astype(np.int32 if labels.size < 2**31 else np.int64)),
+        "released_row": pl.Series(np.arange(labels.size)),
+        **{name: pl.Series(hashes[tuple(sorted(names))]) for name, names in hashed.items()},
+    }
+    values = [released.table.column(column.name).to_polars() for column in schema.quasi]
+    stated = [pl.when(pl.Series(first)).then(column).alias(f"{RELEASED}{column.name}") for column in values]
+    return HolderRecord(header, pl.DataFrame(columns).with_columns(stated))
+
+
+def hashed_columns(schema: Schema, table: Table) -> dict[str, tuple[str, ...]]:
+    """Return the columns of each hash of a record.
+
+    ``identity`` finds a record again: its direct identifiers, or its quasi-identifiers where there are none. ``values``
+    shows whether it changed: quasi-identifiers, strata and sampling weight, all that its group and its representative
+    depend on. ``content`` decides between records that are equal in these: all columns. A hash is left out where it
+    would equal another one.
+    """
+    weight = [] if schema.sampling_weight is None else [schema.sampling_weight]
+    values = tuple(dict.fromkeys([*schema.protected, *weight]))
+    identifiers = tuple(schema.named(Role.IDENTIFIER))
+    hashed = {"identity": identifiers, "values": values} if identifiers else {"identity": values}
+    if set(table.names) != set(values):
+        hashed["content"] = tuple(table.names)
+    return hashed
+
+
+def full_plan(plan: Plan, original: Table) -> JsonDict:
+    """Return a plan with the hierarchies that it names, whether they were given as a file, a word or a tree."""
+    from shoal.schema.hierarchy_sources import hierarchy_of
+
+    stated: JsonDict = plan.to_dict()
+    for entry, column in zip(stated["schema"]["columns"], plan.schema.columns, strict=True):
+        if column.hierarchy is not None:
+            entry["hierarchy_tree"] = plain_value(hierarchy_of(column, original))
+    return stated
+
+
+def _first_records(labels: Integers) -> Integers:
+    """Return the first record of each group."""
+    first = np.empty(int(labels.max(initial=-1)) + 1, np.int64)
+    first[labels[::-1]] = np.arange(labels.size - 1, -1, -1)
+    return first
+
+
+def _fingerprint(table: Table, content: Words, key: bytes) -> str:
+    """Return an HMAC of all records in their order, and of the names of the columns."""
+    names = "\0".join(table.names).encode("utf-8", "surrogatepass")
+    code = hmac.new(key, f"{table.n_rows}\0".encode() + names + b"\0", "sha256")
+    code.update(content.astype("<u8", copy=False).tobytes())
+    return f"hmac-sha256:{code.hexdigest()}"
+
+
+def plan_changes(earlier: Mapping[str, object], now: Mapping[str, object], path: str = "") -> list[str]:
+    """Return the entries of two plans that differ, by their place, without values of lists.
+
+    Examples
+    --------
+    >>> plan_changes({"method": {"seed": 0, "name": "mdav"}}, {"method": {"seed": 1, "name": "mdav"}})
+    ['method.seed']
+    """
+    changes = []
+    for name in dict.fromkeys([*earlier, *now]):
+        one, two, place = earlier.get(name), now.get(name), f"{path}{name}"
+        if isinstance(one, Mapping) and isinstance(two, Mapping):
+            changes += plan_changes(one, two, f"{place}.")
+        elif one != two:
+            changes.append(place)
+    return changes
