@@ -25,6 +25,7 @@ others alone, so that the keys of the cases stay the same.
 import argparse
 import csv
 import hashlib
+import inspect
 import io
 import json
 import os
@@ -128,6 +129,8 @@ def protected(data, k, arguments):
                 for column, entry in value.items()
             }
         given[PROTECT_ARGUMENTS.get(argument, argument)] = value
+    if "unnamed" in inspect.signature(shoal.protect).parameters:
+        given.setdefault("unnamed", "other")
     return shoal.protect(data, k, **given)
 
 

@@ -29,7 +29,20 @@ def act(scenario, source, target):
     if scenario == "command":
         from shoal.cli.application import main as command_line
 
-        arguments = ["protect", source, "-k", "5", "--quasi", ",".join(QUASI), "--method", "mdav", "-o", target]
+        arguments = [
+            "protect",
+            source,
+            "-k",
+            "5",
+            "--quasi",
+            ",".join(QUASI),
+            "--confidential",
+            "diagnosis",
+            "--method",
+            "mdav",
+            "-o",
+            target,
+        ]
         sys.argv = ["shoal", *arguments, "--quiet"]
         try:
             command_line()
@@ -39,7 +52,7 @@ def act(scenario, source, target):
         return
     import shoal
 
-    release = shoal.protect(source, k=5, quasi=QUASI, method="mdav")
+    release = shoal.protect(source, k=5, quasi=QUASI, confidential=["diagnosis"], method="mdav")
     if scenario == "written":
         release.write(target)
 

@@ -24,6 +24,7 @@ def main():
     quasi = ["age", "sex", "region", "education", "income", "height", "admitted"]
     tables = [
         (patients(n), {"quasi": quasi, "confidential": ["diagnosis"], "identifiers": ["name"],
+                       "other": ["stay_days"],
                        "orders": {"education": EDUCATION_ORDER}}),
         (wide(max(n // 100, 1000), 200), {"quasi": [f"column {j + 1}" for j in range(200)], "method": "mondrian-v"}),
     ]  # fmt: skip

@@ -14,7 +14,7 @@ import shoal
 from shoal.sklearn import Microaggregator
 
 people = shoal.datasets.patients(600).to_pandas()
-release = shoal.protect(people, k=5, quasi=["age", "income", "height"], identifiers=["name"])
+release = shoal.protect(people, k=5, quasi=["age", "income", "height"], identifiers=["name"], unnamed="other")
 assert isinstance(release.data, pd.DataFrame)
 
 # %% Residual risk and data utility; figures as DataFrames

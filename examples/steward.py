@@ -17,7 +17,7 @@ shoal.datasets.patients(400).write_csv(folder / "patients.csv")
 
 # %% How many records share the same quasi-identifier values?
 quasi = ["age", "sex", "region", "education", "income"]
-before = shoal.assess(folder / "patients.csv", quasi=quasi, confidential=["diagnosis"])
+before = shoal.assess(folder / "patients.csv", quasi=quasi, confidential=["diagnosis"], unnamed="other")
 print(before)
 
 # %% Protect: groups of at least five with at least three diagnoses each
@@ -38,6 +38,6 @@ for remark in release.remarks:
 release.write(folder / "safe.csv", report=folder / "safe.html")
 
 # %% Verify the written file; only the file is needed for that
-shoal.verify(folder / "safe.csv", 5, quasi=quasi, confidential=["diagnosis"], l=3)
+shoal.verify(folder / "safe.csv", 5, quasi=quasi, confidential=["diagnosis"], other=["stay_days"], l=3)
 assert pl.read_csv(folder / "safe.csv").height == 400
 print("k = 5 and l = 3 are satisfied:", *sorted(path.name for path in folder.iterdir()))

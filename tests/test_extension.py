@@ -94,9 +94,12 @@ def test_it_loses_more_than_mdav_but_less_than_random_groups(installed):
 
 def test_a_command_protects_a_file_with_it(installed, tmp_path):
     shoal.datasets.patients(60).write_csv(tmp_path / "people.csv")
-    arguments = ["-k", "5", "--quasi", "age,income", "--option", "bits=6", "--quiet", "-o", str(tmp_path / "safe.csv")]
+    arguments = [
+        "-k", "5", "--quasi", "age,income", "--unnamed", "other", "--option", "bits=6", "--quiet", "-o",
+        str(tmp_path / "safe.csv"),
+    ]  # fmt: skip
     run(installed, "-m", "shoal", "protect", str(tmp_path / "people.csv"), "--method", "example-hilbert", *arguments)
-    assert shoal.verify(tmp_path / "safe.csv", 5, quasi=["age", "income"])
+    assert shoal.verify(tmp_path / "safe.csv", 5, quasi=["age", "income"], unnamed="other")
     manifest = json.loads((tmp_path / "safe.manifest.json").read_text(encoding="utf-8"))
     assert "example-hilbert" in json.dumps(manifest)
 

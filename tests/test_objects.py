@@ -10,7 +10,13 @@ import shoal
 def release():
     people = shoal.datasets.patients(80)
     return shoal.protect(
-        people, 4, quasi=["age", "sex", "income"], confidential=["diagnosis"], identifiers=["name"], method="mdav"
+        people,
+        4,
+        quasi=["age", "sex", "income"],
+        confidential=["diagnosis"],
+        identifiers=["name"],
+        method="mdav",
+        unnamed="other",
     )
 
 
@@ -23,8 +29,10 @@ def objects(release):
         "loss": release.loss,
         "grouping": release.grouping,
         "schema": release.schema,
-        "assessment": shoal.assess(people, quasi=quasi, confidential=confidential),
-        "comparison": shoal.compare(people, [3], methods=["mdav"], quasi=quasi, confidential=confidential),
+        "assessment": shoal.assess(people, quasi=quasi, confidential=confidential, unnamed="other"),
+        "comparison": shoal.compare(
+            people, [3], methods=["mdav"], quasi=quasi, confidential=confidential, unnamed="other"
+        ),
         "risk": release.risk,
         "utility": release.utility,
     }

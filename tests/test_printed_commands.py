@@ -99,7 +99,9 @@ def names_for(people):
     """Return the names that Python on the pages uses without defining them."""
     codes = np.random.default_rng(0).integers(0, 3, size=(40, 3))
     known = {"__name__": "page", "shoal": shoal, "np": np, "people": people, "codes": codes}
-    safe = shoal.protect(people, k=3, quasi=["age", "income", "region"], confidential=["diagnosis"], method="mdav")
+    safe = shoal.protect(
+        people, k=3, quasi=["age", "income", "region"], confidential=["diagnosis"], unnamed="other", method="mdav"
+    )
     safe.write("safe.csv")
     return known | {"original": people, "released": safe.data.select(safe.data.columns), "release": safe}
 

@@ -107,7 +107,7 @@ def one_line(text: str) -> str:
     >>> print(one_line('column "a\nb" is missing'))
     column "a\nb" is missing
     """
-    text = re.sub(rf'"([^"]{{{LONGEST_NAME - 1}}})[^"]{{2,}}"', r'"\1…"', text)
+    text = re.sub(r'"([^"]*)"', lambda quoted: f'"{short_name(quoted[1])}"', text)
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
@@ -118,6 +118,17 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def short_name(name: str) -> str:
+    """Return a name as an error shows it; a long one without its end.
+
+    Examples
+    --------
+    >>> len(short_name(300 * "a"))
+    200
+    """
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def _restored(kind: type[ShoalError], text: str) -> ShoalError:
@@ -142,8 +153,6 @@ def suggestion(name: str, choices: Iterable[str]) -> str:
     close = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
     if close:
         return f'did you mean "{by_folded[close[0]]}"?'
-    shown = ", ".join(
-        choice if len(choice) <= LONGEST_NAME else f"{choice[: LONGEST_NAME - 1]}…" for choice in choices[:20]
-    )
+    shown = ", ".join(map(short_name, choices[:20]))
     more = f" and {len(choices) - 20} more" if len(choices) > 20 else ""
     return f"choose from: {shown}{more}" if choices else "there are none"

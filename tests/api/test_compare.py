@@ -17,7 +17,9 @@ QUASI = ["age", "sex", "income"]
 
 
 def test_every_combination_has_its_figures():
-    found = shoal.compare(PEOPLE, k=[3, 6], methods=["mdav", "max-distance"], quasi=QUASI, confidential=["diagnosis"])
+    found = shoal.compare(
+        PEOPLE, k=[3, 6], methods=["mdav", "max-distance"], quasi=QUASI, confidential=["diagnosis"], unnamed="other"
+    )
     assert [(one.method, one.k) for one in found] == [
         ("mdav", 3),
         ("mdav", 6),
@@ -25,7 +27,9 @@ def test_every_combination_has_its_figures():
         ("max-distance", 6),
     ]
     for one in found:
-        release = shoal.protect(PEOPLE, one.k, quasi=QUASI, confidential=["diagnosis"], method=one.method)
+        release = shoal.protect(
+            PEOPLE, one.k, quasi=QUASI, confidential=["diagnosis"], method=one.method, unnamed="other"
+        )
         assert one.information_loss == release.loss.information_loss
         assert one.k_achieved == release.k
         assert one.highest_risk == 1 / release.k
@@ -40,19 +44,19 @@ def test_every_combination_has_its_figures():
 
 def test_limits_beyond_k_are_levels_of_their_own():
     settings = {"quasi": QUASI, "confidential": ["diagnosis"]}
-    found = shoal.compare(PEOPLE, k=3, l=[2, 3], t=0.5, methods=["mdav"], **settings)
+    found = shoal.compare(PEOPLE, k=3, l=[2, 3], t=0.5, methods=["mdav"], **settings, unnamed="other")
     assert [(one.k, one.l, one.t) for one in found] == [(3, 2, 0.5), (3, 3, 0.5)]
     for one in found:
-        release = shoal.protect(PEOPLE, 3, l=one.l, t=one.t, method="mdav", **settings)
+        release = shoal.protect(PEOPLE, 3, l=one.l, t=one.t, method="mdav", **settings, unnamed="other")
         assert one.information_loss == release.loss.information_loss
-        figures = shoal.assess(release.data, **settings).to_dict()["figures"]
+        figures = shoal.assess(release.data, **settings, unnamed="other").to_dict()["figures"]
         assert figures["k"] >= 3
         assert figures["l"] >= one.l
         assert figures["t"] <= one.t + 1e-12
 
 
 def test_a_failing_combination_is_listed_with_its_reason_and_the_others_go_on(monkeypatch):
-    found = shoal.compare(PEOPLE, k=[3, 100], methods=["optimal-1d", "mdav"], quasi=QUASI)
+    found = shoal.compare(PEOPLE, k=[3, 100], methods=["optimal-1d", "mdav"], quasi=QUASI, unnamed="other")
     failed = {one.name: one.reason for one in found if one.reason}
     assert set(failed) == {"optimal-1d k=3", "optimal-1d k=100", "mdav k=100"}
     assert "k=100" in failed["mdav k=100"]
@@ -63,7 +67,7 @@ def test_a_failing_combination_is_listed_with_its_reason_and_the_others_go_on(mo
         raise RuntimeError("a value of a record: 4711")
 
     monkeypatch.setattr("shoal.api.compare.run_prepared", broken)
-    (one,) = shoal.compare(PEOPLE, k=3, methods="mdav", quasi=QUASI)
+    (one,) = shoal.compare(PEOPLE, k=3, methods="mdav", quasi=QUASI, unnamed="other")
     assert one.reason == "internal error (RuntimeError)"
 
 
@@ -84,7 +88,7 @@ def test_the_picture_has_a_mark_per_success_and_escapes_names():
 
 
 def test_files_appear_by_their_ending(tmp_path):
-    found = shoal.compare(PEOPLE, k=3, methods=["mdav"], quasi=QUASI)
+    found = shoal.compare(PEOPLE, k=3, methods=["mdav"], quasi=QUASI, unnamed="other")
     paths = [tmp_path / f"c{ending}" for ending in (".csv", ".svg", ".html")]
     assert found.write(*paths) == paths
     assert pl.read_csv(paths[0])["information_loss"].to_list() == pytest.approx(
@@ -116,12 +120,12 @@ def test_progress_names_the_combination():
         def stage(self, name, total=None):  # noqa: ARG002 - the protocol has it
             stages.append(name)
 
-    shoal.compare(PEOPLE, k=[3, 4], methods=["mdav"], quasi=QUASI, progress=Recorder())
+    shoal.compare(PEOPLE, k=[3, 4], methods=["mdav"], quasi=QUASI, progress=Recorder(), unnamed="other")
     assert "mdav k=4 (2 of 2): verifying" in stages
 
 
 def test_wrong_use_is_refused_before_any_work():
     with pytest.raises(ParameterError, match="mdvv"):
-        shoal.compare(PEOPLE, methods=["mdav", "mdvv"], quasi=QUASI)
+        shoal.compare(PEOPLE, methods=["mdav", "mdvv"], quasi=QUASI, unnamed="other")
     with pytest.raises(ParameterError, match="k names no value"):
-        shoal.compare(PEOPLE, k=[], methods=["mdav"], quasi=QUASI)
+        shoal.compare(PEOPLE, k=[], methods=["mdav"], quasi=QUASI, unnamed="other")

@@ -57,10 +57,10 @@ def test_a_file_and_a_frame_with_the_same_values_give_the_same_evidence(people, 
 def test_texts_of_a_file_are_numbers_only_if_all_of_them_are(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("age,stage,cost\n30,I,1\n31,II,NA\n60,I,3\n61,II,4\n")
-    schema = shoal.load_table(path, quasi=["age"], read_options={"na_values": ["NA"]})[1]
+    schema = shoal.load_table(path, quasi=["age"], read_options={"na_values": ["NA"]}, unnamed="other")[1]
     assert str(schema["cost"].kind) == "numeric"
     assert str(schema["stage"].kind) == "nominal"
-    assert str(shoal.load_table(path, quasi=["age"])[1]["cost"].kind) == "nominal"
+    assert str(shoal.load_table(path, quasi=["age"], unnamed="other")[1]["cost"].kind) == "nominal"
 
 
 @pytest.mark.parametrize("method", ["rand-g", "chi-search"])
@@ -136,7 +136,7 @@ def test_time_limits_are_shared_among_strata_of_nominal_tables(rng, monkeypatch)
 def test_a_bound_is_not_printed_beside_a_weighted_loss(rng):
     people = pl.DataFrame({"a": rng.normal(size=40), "b": rng.normal(size=40), "w": rng.uniform(1, 9, 40)})
     arguments = {"quasi": ["a", "b"], "method": "set-partition", "options": {"steps_per_record": 5.0}}
-    assert shoal.protect(people, 3, **arguments).loss.gap is not None
+    assert shoal.protect(people, 3, **arguments, unnamed="other").loss.gap is not None
     weighted = shoal.protect(people, 3, sampling_weight="w", **arguments)
     assert weighted.loss.gap is None
     assert "objective" not in weighted.manifest["loss"]
@@ -179,7 +179,7 @@ def test_a_largest_group_below_what_requirements_need_is_named(rng):
 
 
 def test_a_pickled_release_recounts_its_requirements_before_it_writes(people, tmp_path):
-    release = shoal.protect(people, 3, quasi=["age"], confidential=["cost"], l=2, method="mdav")
+    release = shoal.protect(people, 3, quasi=["age"], confidential=["cost"], l=2, method="mdav", unnamed="other")
     loaded = pickle.loads(pickle.dumps(release))
     assert loaded.write(tmp_path / "safe.csv")
     same = loaded.table.with_columns({"cost": loaded.table.column("cost") * 0})
@@ -190,7 +190,7 @@ def test_a_pickled_release_recounts_its_requirements_before_it_writes(people, tm
 
 
 def test_the_original_is_out_of_reach_of_copies_pickles_and_texts(people, tmp_path):
-    release = shoal.protect(people, 3, quasi=["age"], identifiers=["cost"], method="mdav")
+    release = shoal.protect(people, 3, quasi=["age"], identifiers=["cost"], method="mdav", unnamed="other")
     copies = [copy.copy(release), copy.deepcopy(release), pickle.loads(pickle.dumps(release))]
     assert all(other._original is None for other in copies)
     assert all(other.k == release.k for other in copies)
@@ -236,8 +236,8 @@ def test_methods_on_codes_take_columns_of_many_categories():
 def test_the_path_of_a_schema_file_is_read(people, tmp_path):
     path = tmp_path / "people.toml"
     path.write_text("[columns.age]\nrole = 'quasi'\nkind = 'numeric'\n")
-    by_path = shoal.protect(people, 3, schema=str(path), method="mdav")
-    by_text = shoal.protect(people, 3, schema=path.read_text(), method="mdav")
+    by_path = shoal.protect(people, 3, schema=str(path), method="mdav", unnamed="other")
+    by_text = shoal.protect(people, 3, schema=path.read_text(), method="mdav", unnamed="other")
     assert by_path.data.equals(by_text.data)
     with pytest.raises(shoal.errors.FileProblem, match=r'schema file "none.toml" does not exist'):
         shoal.protect(people, 3, schema="none.toml")

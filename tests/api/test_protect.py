@@ -30,7 +30,7 @@ def protect_patients(n=120, k=4, missing_share=0.0, **changes):
         "orders": ORDERS,
         "method": "mdav",
     }
-    return people, shoal.protect(people, k, **arguments | changes)
+    return people, shoal.protect(people, k, **arguments | changes, unnamed="other")
 
 
 def class_sizes(frame, names):
@@ -54,9 +54,11 @@ def test_every_combination_of_quasi_identifiers_occurs_at_least_k_times():
 def test_the_same_kind_of_table_comes_back(convert):
     people = shoal.datasets.patients(60)
     native = convert(people)
-    release = shoal.protect(native, 3, quasi=QUASI, identifiers=["name"], orders=ORDERS, method="mdav")
+    release = shoal.protect(native, 3, quasi=QUASI, identifiers=["name"], orders=ORDERS, method="mdav", unnamed="other")
     assert type(release.data) is type(native)
-    expected = shoal.protect(people, 3, quasi=QUASI, identifiers=["name"], orders=ORDERS, method="mdav")
+    expected = shoal.protect(
+        people, 3, quasi=QUASI, identifiers=["name"], orders=ORDERS, method="mdav", unnamed="other"
+    )
     back = pl.from_pandas(release.data) if isinstance(release.data, pd.DataFrame) else pl.DataFrame(release.data)
     assert back["age"].to_list() == expected.data["age"].to_list()
     assert back["sex"].to_list() == expected.data["sex"].to_list()
@@ -73,7 +75,7 @@ def test_pandas_types_and_the_order_of_records_survive_and_an_index_does_not():
         index=["r", "q", "r", "b", "a", "z"],
     )
     before = frame.copy(deep=True)
-    release = shoal.protect(frame, 3, quasi=["age", "grade", "when"], method="mdav")
+    release = shoal.protect(frame, 3, quasi=["age", "grade", "when"], method="mdav", unnamed="other")
     assert release.data.dtypes.equals(frame.dtypes)
     assert release.data.index.equals(pd.RangeIndex(6))
     assert release.data["kept"].tolist() == frame["kept"].tolist()
@@ -281,7 +283,7 @@ def test_a_largest_group_can_be_demanded():
 def test_mistakes_are_named(arguments, error, text):
     frame = pl.DataFrame({"income": [1.0, 2, 3, 4, 5, 6], "job": ["1", "2", "x", "y", "3", "4"]})
     with pytest.raises(error, match=text):
-        shoal.protect(frame, **{"k": 2, "quasi": ["income"]} | arguments)
+        shoal.protect(frame, **{"k": 2, "quasi": ["income"]} | arguments, unnamed="other")
 
 
 def test_infinite_values_are_refused_by_column():
@@ -447,9 +449,9 @@ def test_integers_too_far_apart_are_refused():
 
 def test_nested_columns_are_refused_as_quasi_identifiers_only():
     frame = pl.DataFrame({"x": [1, 2], "visits": [[1], [2, 3]]})
-    assert shoal.protect(frame, 2, quasi=["x"]).data["visits"].equals(frame["visits"])
+    assert shoal.protect(frame, 2, quasi=["x"], unnamed="other").data["visits"].equals(frame["visits"])
     with pytest.raises(DataError, match='column "visits" is nested'):
-        shoal.protect(frame, 2, quasi=["visits"])
+        shoal.protect(frame, 2, quasi=["visits"], unnamed="other")
 
 
 def test_an_empty_table_has_no_k():

@@ -22,6 +22,7 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     people = patients(150, missing=0.05)
     settings = {"quasi": QUASI, "confidential": ["diagnosis"], "identifiers": ["name"], "missing": "by-pattern"}
+    settings |= {"unnamed": "other"}
     release = shoal.protect(people, 4, orders={"education": EDUCATION_ORDER}, method="mdav", **settings)
     release.report(folder / "full.html")
     release.report(folder / "public.html", public=True)
@@ -29,9 +30,9 @@ def pages(tmp_path_factory):
     unbroken = "x" * 90
     strange = pl.DataFrame({long: range(60), unbroken: ["א" * 70, "🐟", "<b>c</b>"] * 20, "third": range(60)})
     shoal.protect(strange, 3, quasi=strange.columns, method="mdav").report(folder / "strange.html")
-    shoal.compare(people.drop_nulls(), k=[3, 5], methods=["mdav", "mondrian-v"], quasi=["age", "income"]).write(
-        folder / "compared.html", folder / "compared.svg"
-    )
+    shoal.compare(
+        people.drop_nulls(), k=[3, 5], methods=["mdav", "mondrian-v"], quasi=["age", "income"], unnamed="other"
+    ).write(folder / "compared.html", folder / "compared.svg")
     return folder
 
 

@@ -37,7 +37,9 @@ def test_a_table_for_people(file):
 
 
 def test_json_for_machines(file):
-    result = run("assess", file, "--quasi", "age", "--confidential", "diagnosis,cost", "-m", 4, "--json")
+    result = run(
+        "assess", file, "--quasi", "age", "--confidential", "diagnosis,cost", "-m", 4, "--json", "--unnamed", "other"
+    )
     printed = json.loads(result.output)
     assert printed["figures"]["k"] == 3
     assert printed["figures"]["l"] == 1
@@ -50,10 +52,10 @@ def test_json_for_machines(file):
 def test_kinds_orders_and_hierarchies_from_the_command_line(file, tmp_path):
     (tmp_path / "tree.csv").write_text("A;lung;*\nB;lung;*\nC;heart;*\n", encoding="utf-8")
     words = ["assess", file, "--quasi", "age", "--confidential", "diagnosis,cost", "--nominal", "cost", "--json"]
-    printed = json.loads(run(*words, "--hierarchy", f"diagnosis={tmp_path / 'tree.csv'}").output)
+    printed = json.loads(run(*words, "--hierarchy", f"diagnosis={tmp_path / 'tree.csv'}", "--unnamed", "other").output)
     assert printed["columns"]["cost"]["distance"] == "equal"
     assert printed["columns"]["diagnosis"]["distance"] == "hierarchical"
-    printed = json.loads(run(*words, "--ordinal", "diagnosis=A<B<C").output)
+    printed = json.loads(run(*words, "--ordinal", "diagnosis=A<B<C", "--unnamed", "other").output)
     assert printed["columns"]["diagnosis"]["distance"] == "ordered"
 
 
@@ -76,12 +78,11 @@ def test_missing_values_mean_what_is_said(tmp_path):
     ],
 )
 def test_verify_exits_0_or_1(file, limits, code):
-    result = run("verify", file, "-k", 3, "--quasi", "age", "--confidential", "diagnosis", *limits)
+    words = ["verify", file, "-k", 3, "--quasi", "age", "--confidential", "diagnosis", *limits, "--unnamed", "other"]
+    result = run(*words)
     assert result.exit_code == code, result.output
     assert "k=3 is satisfied" in result.output
-    printed = json.loads(
-        run("verify", file, "-k", 3, "--quasi", "age", "--confidential", "diagnosis", *limits, "--json").output
-    )
+    printed = json.loads(run(*words, "--json").output)
     assert printed["satisfied"] == (code == 0)
 
 
@@ -96,7 +97,7 @@ def test_wrong_use_exits_2_with_one_sentence(file, limits, monkeypatch, capsys):
 
 
 def test_limits_without_confidential_columns_are_wrong_use(file):
-    result = run("verify", file, "-k", 3, "--quasi", "age", "--l", 2)
+    result = run("verify", file, "-k", 3, "--quasi", "age", "--l", 2, "--unnamed", "other")
     assert isinstance(result.exception, SchemaError)
     result = run("assess", file, "--quasi", "age", "--confidential", "age")
     assert isinstance(result.exception, SchemaError)

@@ -59,7 +59,7 @@ def refused(result, text, folder=None, before=()):
 def test_protect_writes_table_manifest_and_report(people, tmp_path):
     safe, report = tmp_path / "safe.csv", tmp_path / "safe.html"
     result = run("protect", people, "-k", 3, "--quasi", QUASI, "--confidential", "diagnosis", "--identifiers", "name",
-                 "-o", safe, "--report", report)  # fmt: skip
+                 "-o", safe, "--report", report, "--unnamed", "other")  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert "k requested / achieved  3 / 3" in result.stdout
     assert "information loss" in result.stdout
@@ -69,7 +69,7 @@ def test_protect_writes_table_manifest_and_report(people, tmp_path):
     assert "name" not in protected.columns
     assert json.loads((tmp_path / "safe.manifest.json").read_text())["k"] == {"requested": 3, "achieved": 3}
     assert report.read_text().startswith("<!doctype html>")
-    assert run("verify", safe, "-k", 3, "--quasi", QUASI).returncode == 0
+    assert run("verify", safe, "-k", 3, "--quasi", QUASI, "--unnamed", "other").returncode == 0
 
 
 def test_columns_that_are_not_protected_are_written_as_they_were(tmp_path):
@@ -77,7 +77,10 @@ def test_columns_that_are_not_protected_are_written_as_they_were(tmp_path):
     source.write_bytes(
         b'age;zip;price;note\r\n30;007;1,50;"a ""b"""\r\n31;012;2,00;\r\n60;099;1,10;x\r\n61;100;9,99;y\r\n'
     )
-    result = run("protect", source, "-k", 2, "--quasi", "age", "-o", tmp_path / "out.csv", "--method", "mdav")
+    result = run(
+        "protect", source, "-k", 2, "--quasi", "age", "-o", tmp_path / "out.csv", "--method", "mdav", "--unnamed",
+        "other",
+    )  # fmt: skip
     assert result.returncode == 0, result.stderr
     lines = (tmp_path / "out.csv").read_bytes().split(b"\r\n")
     assert lines[0] == b"age;zip;price;note"
@@ -86,13 +89,17 @@ def test_columns_that_are_not_protected_are_written_as_they_were(tmp_path):
 
 
 def test_json_output_is_the_manifest(people, tmp_path):
-    result = run("protect", people, "-k", 3, "--quasi", QUASI, "-o", tmp_path / "safe.parquet", "--json")
+    result = run(
+        "protect", people, "-k", 3, "--quasi", QUASI, "-o", tmp_path / "safe.parquet", "--json", "--unnamed", "other"
+    )
     assert json.loads(result.stdout) == json.loads((tmp_path / "safe.manifest.json").read_text())
     assert result.stderr == ""
 
 
 def test_quiet_says_nothing(people, tmp_path):
-    result = run("protect", people, "-k", 3, "--quasi", QUASI, "-o", tmp_path / "safe.csv", "--quiet")
+    result = run(
+        "protect", people, "-k", 3, "--quasi", QUASI, "-o", tmp_path / "safe.csv", "--quiet", "--unnamed", "other"
+    )
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
@@ -113,7 +120,7 @@ def test_every_option_reaches_the_protection(people, tmp_path):
         "--column-weight", "age=2", "--ordinal", "education=" + "<".join(datasets.EDUCATION_ORDER),
         "--recode", "age=median,height=range",
         "--sampling-weight", "stay_days", "--method", "mdav", "--max-size", 99, "--seed", 5, "--json", "-o",
-        tmp_path / "safe.csv",
+        tmp_path / "safe.csv", "--unnamed", "other",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     schema = json.loads(result.stdout)["schema"]
@@ -138,9 +145,11 @@ def test_missing_values_and_their_marks(tmp_path):
     source = tmp_path / "in.csv"
     source.write_text("age,job\n30,a\nNA,b\n60,a\n61,b\n")
     arguments = ("protect", source, "-k", 2, "--quasi", "age", "-o", tmp_path / "out.csv", "--numeric", "age")
-    refused(run(*arguments), "say so with --na-values NA", tmp_path, ["in.csv"])
-    refused(run(*arguments, "--na-values", "NA"), 'missing values in "age" (1)', tmp_path, ["in.csv"])
-    result = run(*arguments, "--na-values", "NA", "--missing", "impute")
+    refused(run(*arguments, "--unnamed", "other"), "say so with --na-values NA", tmp_path, ["in.csv"])
+    refused(
+        run(*arguments, "--na-values", "NA", "--unnamed", "other"), 'missing values in "age" (1)', tmp_path, ["in.csv"]
+    )
+    result = run(*arguments, "--na-values", "NA", "--missing", "impute", "--unnamed", "other")
     assert result.returncode == 0, result.stderr
     assert '1 missing value of "age" was imputed' in " ".join(result.stdout.split())
 
@@ -150,7 +159,9 @@ def test_compressed_and_binary_files_go_through(people, tmp_path):
     packed.write_bytes(gzip.compress(people.read_bytes()))
     frames = []
     for name in ("a.csv.gz", "b.parquet", "c.feather"):
-        result = run("protect", packed, "-k", 3, "--quasi", QUASI, "-o", tmp_path / name, "--quiet")
+        result = run(
+            "protect", packed, "-k", 3, "--quasi", QUASI, "-o", tmp_path / name, "--quiet", "--unnamed", "other"
+        )
         assert result.returncode == 0, result.stderr
         read = {"gz": pl.read_csv, "parquet": pl.read_parquet, "feather": pl.read_ipc}[name.rpartition(".")[2]]
         frames.append(read(tmp_path / name))
@@ -158,10 +169,10 @@ def test_compressed_and_binary_files_go_through(people, tmp_path):
 
 
 def test_verify_fails_with_exit_code_1(people):
-    result = run("verify", people, "-k", 2, "--quasi", QUASI)
+    result = run("verify", people, "-k", 2, "--quasi", QUASI, "--unnamed", "other")
     assert result.returncode == 1
     assert "is violated" in result.stdout
-    machine = run("verify", people, "-k", 2, "--quasi", QUASI, "--json")
+    machine = run("verify", people, "-k", 2, "--quasi", QUASI, "--json", "--unnamed", "other")
     assert json.loads(machine.stdout)["satisfied"] is False
 
 
@@ -217,7 +228,12 @@ def test_help_and_version_need_no_compiler_and_no_table_library():
 )
 def test_wrong_use_is_one_sentence_and_writes_nothing(people, tmp_path, arguments, text):
     arguments = arguments if "-k" in arguments else ["-k", "3", *arguments]
-    refused(run("protect", people, "-o", tmp_path / "safe.csv", *arguments), text, tmp_path, ["people.csv"])
+    refused(
+        run("protect", people, "-o", tmp_path / "safe.csv", *arguments, "--unnamed", "other"),
+        text,
+        tmp_path,
+        ["people.csv"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -234,7 +250,7 @@ def test_wrong_use_is_one_sentence_and_writes_nothing(people, tmp_path, argument
 def test_a_broken_file_is_one_sentence_and_writes_nothing(tmp_path, content, text):
     source = tmp_path / "in.csv"
     source.write_bytes(content)
-    result = run("protect", source, "-k", 2, "--quasi", "age", "-o", tmp_path / "safe.csv")
+    result = run("protect", source, "-k", 2, "--quasi", "age", "-o", tmp_path / "safe.csv", "--unnamed", "other")
     assert text.lower() in result.stderr.lower()
     refused(result, "", tmp_path, ["in.csv"])
 
@@ -312,7 +328,7 @@ def test_a_fault_of_ours_shows_no_value_of_a_record(people, tmp_path, monkeypatc
         raise RuntimeError("Ada Abel, 50, male")
 
     monkeypatch.setattr("shoal.api.protect.prepare", fail)
-    result = run("protect", people, "-k", 3, "--quasi", "age", "-o", tmp_path / "safe.csv")
+    result = run("protect", people, "-k", 3, "--quasi", "age", "-o", tmp_path / "safe.csv", "--unnamed", "other")
     assert result.returncode == 3
     assert "RuntimeError" in result.stderr
     assert "Ada" not in result.stderr + result.stdout
@@ -323,8 +339,8 @@ def test_a_full_disk_leaves_nothing(people, tmp_path):
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1500, {resource.RLIM_INFINITY}))\n"
     code = (
         f"import signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n{limit}"
-        f"sys.argv = ['shoal', 'protect', {str(people)!r}, '-k', '3', '--quasi', 'age', '--method', 'mdav', '-o', "
-        f"{str(tmp_path / 'safe.csv')!r}]\n"
+        f"sys.argv = ['shoal', 'protect', {str(people)!r}, '-k', '3', '--quasi', 'age', '--unnamed', 'other', "
+        f"'--method', 'mdav', '-o', {str(tmp_path / 'safe.csv')!r}]\n"
         "from shoal.cli.application import main\nmain()"
     )
     result = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, check=False)
@@ -341,7 +357,10 @@ def test_labels_of_spss_files_survive_a_protection(tmp_path):
     pyreadstat.write_sav(
         frame, tmp_path / "in.sav", column_labels={"age": "Age in years"}, variable_value_labels=labels
     )
-    result = run("protect", tmp_path / "in.sav", "-k", 3, "--quasi", "age,region", "-o", tmp_path / "out.sav", "-q")
+    result = run(
+        "protect", tmp_path / "in.sav", "-k", 3, "--quasi", "age,region", "-o", tmp_path / "out.sav", "-q",
+        "--unnamed", "other",
+    )  # fmt: skip
     assert result.returncode == 0, result.stderr
     safe, notes = pyreadstat.read_sav(tmp_path / "out.sav")
     assert notes.column_names_to_labels["age"] == "Age in years"

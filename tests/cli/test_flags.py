@@ -78,10 +78,10 @@ def test_what_json_prints_has_a_version(tmp_path):
     people = tmp_path / "people.csv"
     shoal.datasets.patients(30).write_csv(people)
     commands = [
-        ["assess", people, "--quasi", "age"],
-        ["verify", people, "-k", "2", "--quasi", "sex"],
-        ["compare", people, "-k", "3", "--methods", "mdav", "--quasi", "age"],
-        ["evaluate", people, people, "--quasi", "age"],
+        ["assess", people, "--quasi", "age", "--unnamed", "other"],
+        ["verify", people, "-k", "2", "--quasi", "sex", "--unnamed", "other"],
+        ["compare", people, "-k", "3", "--methods", "mdav", "--quasi", "age", "--unnamed", "other"],
+        ["evaluate", people, people, "--quasi", "age", "--unnamed", "other"],
         ["schema", people],
         ["methods"],
     ]

@@ -152,7 +152,7 @@ def test_a_missing_value_equals_only_a_missing_value():
 
 def test_a_shuffled_index_changes_nothing(rng):
     people = shoal.datasets.patients(120)
-    release = shoal.protect(people, 4, quasi=QUASI, confidential=["diagnosis"], method="mdav")
+    release = shoal.protect(people, 4, quasi=QUASI, confidential=["diagnosis"], method="mdav", unnamed="other")
     plain = shoal.risk(people, release.data, quasi=QUASI, confidential=["diagnosis"]).to_dict()
     order = rng.permutation(120)
     before = people.to_pandas().set_axis(order)
@@ -309,14 +309,16 @@ def test_wilson_intervals(successes, trials, low, high):
 
 def test_a_release_has_its_risk_and_loses_the_original_when_pickled():
     people = shoal.datasets.patients(80)
-    release = shoal.protect(people, 4, quasi=QUASI, confidential=["diagnosis"], identifiers=["name"], method="mdav")
+    release = shoal.protect(
+        people, 4, quasi=QUASI, confidential=["diagnosis"], identifiers=["name"], method="mdav", unnamed="other"
+    )
     assert release.risk is release.risk
     assert release.risk.classes.prosecutor.highest == 1 / release.k
     assert release.risk.attack("attribute-disclosure", "diagnosis").target == "diagnosis"
     assert release.utility.columns["diagnosis"].changed == 0
     assert "prosecutor, highest" in str(release.risk)
     json.dumps(release.risk.to_dict())
-    copy = pickle.loads(pickle.dumps(shoal.protect(people, 4, quasi=["age"], method="mdav")))
+    copy = pickle.loads(pickle.dumps(shoal.protect(people, 4, quasi=["age"], method="mdav", unnamed="other")))
     with pytest.raises(ParameterError, match="no handle to its original"):
         _ = copy.risk
     with pytest.raises(KeyError):

@@ -19,7 +19,7 @@ def staged():
     orders = {"education": shoal.datasets.EDUCATION_ORDER}
     table, schema = shoal.load_table(
         people, quasi=["age", "sex", "education", "income"], confidential=["diagnosis"], identifiers=["name"],
-        orders=orders,
+        orders=orders, unnamed="other",
     )  # fmt: skip
     return table, schema, shoal.fit_encoding(table, schema)
 

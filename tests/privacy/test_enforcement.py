@@ -93,9 +93,9 @@ def test_groups_satisfy_every_requirement_and_lose_less_than_one_group(seed, req
 @pytest.mark.parametrize("requested", REQUIREMENTS)
 def test_a_release_satisfies_its_requirements_and_reports_them(requested):
     release = shoal.protect(
-        people(), k=4, quasi=["age", "income"], confidential=["disease"], method="mdav", **requested
+        people(), k=4, quasi=["age", "income"], confidential=["disease"], method="mdav", **requested, unnamed="other"
     )
-    shoal.verify(release.data, 4, quasi=["age", "income"], confidential=["disease"], **requested)
+    shoal.verify(release.data, 4, quasi=["age", "income"], confidential=["disease"], **requested, unnamed="other")
     stored = json.loads(release.manifest_json())["achieved"]
     name = "c" if "c" in requested else next(iter(requested))
     assert stored[name]["requested"] == requested[name]
@@ -112,8 +112,8 @@ def test_every_method_satisfies_requirements(name):
     table = people(n).with_columns(band=(pl.col("age") // 20).cast(pl.String))
     k = 2 if name == "matching" else 3  # it makes pairs only
     options = {"k": k, "quasi": quasi, "confidential": ["disease", "cost"], "method": name}
-    release = shoal.protect(table, l=2, t=0.45, **options)
-    found = shoal.assess(release.data, quasi=quasi, confidential=["disease", "cost"])
+    release = shoal.protect(table, l=2, t=0.45, **options, unnamed="other")
+    found = shoal.assess(release.data, quasi=quasi, confidential=["disease", "cost"], unnamed="other")
     assert found.k >= k
     assert found.l >= 2
     assert found.t <= 0.45 + 1e-9
@@ -123,9 +123,9 @@ def test_requirements_hold_within_strata_and_patterns_of_missing_values():
     table = people(120).with_columns(income=pl.when(pl.int_range(120) % 3 == 0).then(None).otherwise(pl.col("income")))
     release = shoal.protect(
         table, k=3, quasi=["age", "income"], confidential=["disease"], strata=["sex"], missing="by-pattern", l=2,
-        method="mdav",
+        method="mdav", unnamed="other",
     )  # fmt: skip
-    found = shoal.assess(release.data, quasi=["age", "income", "sex"], confidential=["disease"])
+    found = shoal.assess(release.data, quasi=["age", "income", "sex"], confidential=["disease"], unnamed="other")
     assert found.l >= 2
     assert found.k >= 3
     assert release.data["income"].null_count() == table["income"].null_count()
@@ -135,31 +135,35 @@ def test_a_requirement_that_cannot_be_satisfied_raises_an_error_with_the_best_va
     options = {"k": 3, "quasi": ["age"], "confidential": ["disease"], "method": "mdav"}
     text = 'l=4 is not achievable for column "disease", which has 3 different values: with all records'
     with pytest.raises(ParameterError, match=text):
-        shoal.protect(people(), l=4, **options)
+        shoal.protect(people(), l=4, **options, unnamed="other")
     strata = people().with_columns(sex=pl.when(pl.col("disease") == "c").then(pl.lit("x")).otherwise(pl.lit("y")))
     with pytest.raises(ParameterError, match=r"t=0.1 is not achievable .* one group per stratum or pattern, t=0\.\d+"):
-        shoal.protect(strata, strata=["sex"], t=0.1, **options)
-    assert shoal.protect(people(), t=0.0, **options).assessment.t == pytest.approx(0.0, abs=1e-12)
+        shoal.protect(strata, strata=["sex"], t=0.1, **options, unnamed="other")
+    assert shoal.protect(people(), t=0.0, **options, unnamed="other").assessment.t == pytest.approx(0.0, abs=1e-12)
 
 
 def test_requirements_need_confidential_columns_and_delta_is_only_verified():
     with pytest.raises(SchemaError, match="l is about confidential attributes, but none is named"):
-        shoal.protect(people(), k=3, quasi=["age"], l=2)
+        shoal.protect(people(), k=3, quasi=["age"], l=2, unnamed="other")
     with pytest.raises(TypeError):
         shoal.protect(people(), k=3, quasi=["age"], confidential=["disease"], delta=1.0)
 
 
 def test_a_maximum_size_still_holds():
     with pytest.raises(ParameterError, match="max_size=5 is below 8, the smallest group"):
-        shoal.protect(people(), k=3, quasi=["age"], confidential=["disease"], t=0.01, max_size=5, method="mdav")
+        shoal.protect(
+            people(), k=3, quasi=["age"], confidential=["disease"], t=0.01, max_size=5, method="mdav", unnamed="other"
+        )
 
 
 def test_numbers_of_a_text_file_are_compared_by_value(tmp_path):
     people(60).write_csv(tmp_path / "people.csv")
-    release = shoal.protect(tmp_path / "people.csv", k=3, quasi=["age"], confidential=["cost"], t=0.2, method="mdav")
+    release = shoal.protect(
+        tmp_path / "people.csv", k=3, quasi=["age"], confidential=["cost"], t=0.2, method="mdav", unnamed="other"
+    )
     assert release.manifest["confidential_compared"] == {"cost": "ordered"}
     release.write(tmp_path / "safe.csv", report=tmp_path / "safe.html")
-    shoal.verify(tmp_path / "safe.csv", 3, quasi=["age"], confidential=["cost"], t=0.2)
+    shoal.verify(tmp_path / "safe.csv", 3, quasi=["age"], confidential=["cost"], t=0.2, unnamed="other")
     assert "Requested: t = 0.2; achieved: t =" in (tmp_path / "safe.html").read_text(encoding="utf-8")
     stated = shoal.protect(
         tmp_path / "people.csv",
@@ -169,12 +173,13 @@ def test_numbers_of_a_text_file_are_compared_by_value(tmp_path):
         kinds={"cost": "nominal"},
         p=2,
         method="mdav",
+        unnamed="other",
     )
     assert stated.manifest["confidential_compared"] == {"cost": "equal"}
 
 
 def test_a_table_that_violates_a_requirement_is_never_written(tmp_path):
-    release = shoal.protect(people(), k=3, quasi=["age"], confidential=["disease"], l=2, method="mdav")
+    release = shoal.protect(people(), k=3, quasi=["age"], confidential=["disease"], l=2, method="mdav", unnamed="other")
     plan = replace(release.plan, requirements=Requirements(k=3, l=3, t=0.0))
     object.__setattr__(release.released, "plan", plan)
     with pytest.raises(RequirementNotMet):

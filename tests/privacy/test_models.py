@@ -139,9 +139,9 @@ def test_seven_rows_with_a_missing_quasi_identifier_have_k_1():
     frame = pl.DataFrame({"q": ["a", "a", "a", "b", "b", "b", None], "s": list("xyzxyzx")})
     found = shoal.assess(frame, quasi=["q"], confidential=["s"])
     assert (found.k, found.l, found.records) == (1, 1, 7)
-    assert shoal.assess(frame, quasi=["q"], missing_semantics="wildcard").k == 4
+    assert shoal.assess(frame, quasi=["q"], missing_semantics="wildcard", unnamed="other").k == 4
     with pytest.raises(MissingValues, match=r'missing values in "q" \(1\)'):
-        shoal.assess(frame, quasi=["q"], missing_semantics="error")
+        shoal.assess(frame, quasi=["q"], missing_semantics="error", unnamed="other")
 
 
 @pytest.mark.parametrize("index", ["shuffled", "text", "repeated"])
@@ -271,7 +271,7 @@ def test_a_confidential_quasi_identifier_raises_an_error():
     with pytest.raises(UnknownColumn):
         shoal.assess(frame, quasi=["q"], confidential=["z"])
     with pytest.raises(SchemaError, match="no quasi-identifier"):
-        shoal.assess(frame, quasi=[])
+        shoal.assess(frame, quasi=[], unnamed="other")
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_verify_names_each_violated_requirement():
     with pytest.raises(shoal.errors.GroupTooSmall, match="k=3 is violated"):
         shoal.verify(frame, 3, quasi=["q"], confidential=["s"], l=1)
     with pytest.raises(SchemaError, match="l is about confidential attributes"):
-        shoal.verify(frame, 2, quasi=["q"], l=2)
+        shoal.verify(frame, 2, quasi=["q"], l=2, unnamed="other")
 
 
 def test_m_beyond_the_table_and_columns_with_too_many_values_raise_an_error():

@@ -58,7 +58,7 @@ def test_small_tables(number):
     frame = pl.DataFrame(case["table"])
     found = shoal.assess(
         frame, quasi=["a", "b"], confidential=case["confidential"],
-        confidential_as="separate" if case["gen"] else "quasi",
+        confidential_as="separate" if case["gen"] else "quasi", unnamed="other",
     )  # fmt: skip
     check(found, frame, ["a", "b"], case["confidential"], case["gen"], case["pycanon"])
 
@@ -69,7 +69,7 @@ def test_adult(number):
     frame = pl.read_csv(reference.path("adult.csv.gz"), infer_schema_length=None)
     found = shoal.assess(
         frame, quasi=case["quasi"], confidential=case["confidential"],
-        confidential_as="separate" if case["gen"] else "quasi",
+        confidential_as="separate" if case["gen"] else "quasi", unnamed="other",
     )  # fmt: skip
     check(found, frame, case["quasi"], case["confidential"], case["gen"], case["pycanon"])
 

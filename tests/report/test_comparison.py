@@ -85,7 +85,7 @@ def test_commands_write_both_reports_and_the_figure(tmp_path):
     pytest.importorskip("resvg_py", reason="resvg-py is not installed: pip install 'shoal[png]'")
     people = tmp_path / "people.csv"
     shoal.datasets.patients(60).write_csv(people)
-    columns = ["--quasi", "age,income", "--quiet"]
+    columns = ["--quasi", "age,income", "--unnamed", "other", "--quiet"]
     lines = [
         ["protect", people, "-k", 5, *columns, "--identifiers", "name", "--method", "mdav", "-o", tmp_path / "s.csv",
          "--report", tmp_path / "r.html", "--public-report", tmp_path / "p.html"],

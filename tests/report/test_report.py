@@ -28,7 +28,7 @@ def protected(data=PEOPLE, k=4, *, quasi=MIXED, **choices):
         "confidential": ["diagnosis"], "identifiers": ["name"], "missing": "by-pattern", "method": "mdav",
         "orders": {"education": shoal.datasets.EDUCATION_ORDER},
     }  # fmt: skip
-    return shoal.protect(data, k, quasi=quasi, **{**given, **choices})
+    return shoal.protect(data, k, quasi=quasi, **{**given, **choices}, unnamed="other")
 
 
 def page(release, *, public=False, original=True):
@@ -354,7 +354,7 @@ def test_many_types_of_columns():
     for name in frame.columns:
         assert name in text
     assert "1960 to 1970" in text or "1960 to 1965" in text
-    checked(page(shoal.protect(frame.to_pandas(), 5, quasi=["huge", "day", "flag"], method="mdav")))
+    checked(page(shoal.protect(frame.to_pandas(), 5, quasi=["huge", "day", "flag"], method="mdav", unnamed="other")))
 
 
 def test_ranges_of_dates_and_of_times_are_read_as_their_middle():
@@ -379,7 +379,9 @@ def test_findings_are_listed_with_a_remedy():
             "serial": [f"id{row:05}" for row in range(n)],
         }
     )
-    release = shoal.protect(frame, 2, quasi=["wealth", "noise"], confidential=["diagnosis"], method="mdav")
+    release = shoal.protect(
+        frame, 2, quasi=["wealth", "noise"], confidential=["diagnosis"], method="mdav", unnamed="other"
+    )
     text = words(checked(page(release)))
     assert 'all records have the same value of "diagnosis"' in text
     assert re.search(r'The 2 most extreme records make up \d+ % of the variance of "wealth"', text)

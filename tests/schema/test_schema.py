@@ -17,7 +17,8 @@ PEOPLE = Table.from_native(
             "sex": ["f", "m"] * 20,
             "grade": pl.Series(["low", "high"] * 20, dtype=pl.Enum(["low", "high"])),
             "diagnosis": ["A", "B"] * 20,
-            "visits": [1.5] * 40,
+            "visits": [1.5, 2.5] * 20,
+            "wave": [3] * 40,
         }
     )
 )
@@ -32,6 +33,7 @@ def test_inference_guesses_roles_and_kinds_with_reasons():
     assert (found["grade"].kind, found["grade"].order) == (Kind.ORDINAL, ("low", "high"))
     assert found["diagnosis"].role == Role.CONFIDENTIAL
     assert found["visits"].role == Role.QUASI
+    assert (found["wave"].role, found["wave"].reason) == (Role.OTHER, "every record has the same value; numbers")
     assert all(column.reason for column in found.values())
 
 
@@ -87,9 +89,10 @@ def test_mistakes_in_the_file_are_named(text, error, message):
         parse_schema(text, bare_schema(PEOPLE))
 
 
-def test_columns_that_the_file_does_not_name_are_released_as_they_are():
-    read = parse_schema("[columns.age]\nrole = 'quasi'", bare_schema(PEOPLE))
-    assert {column.role for column in read.columns if column.name != "age"} == {Role.OTHER}
+def test_columns_without_a_role_in_the_file_are_undecided():
+    read = parse_schema("[columns.age]\nrole = 'quasi'\n[columns.sex]\nkind = 'nominal'", bare_schema(PEOPLE))
+    assert read.undecided == [name for name in PEOPLE.names if name != "age"]
+    assert parse_schema("unnamed = 'identifiers'", bare_schema(PEOPLE)).unnamed == Role.IDENTIFIER
 
 
 def test_arguments_override_a_schema():

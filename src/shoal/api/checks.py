@@ -32,6 +32,9 @@ def assess(
     *,
     quasi: Sequence[str] | None = None,
     confidential: Sequence[str] | None = None,
+    identifiers: Sequence[str] | None = None,
+    other: Sequence[str] | None = None,
+    unnamed: str | None = None,
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
@@ -57,6 +60,12 @@ def assess(
         Quasi-identifiers; records with identical values in all of them form an equivalence class.
     confidential
         Confidential (sensitive) attributes. Without them only k and the risk are measured.
+    identifiers
+        Direct identifiers, which are not counted; they may be dropped from the table already.
+    other
+        Further columns, which are not counted.
+    unnamed
+        The role of every column that is not named, as in :func:`shoal.protect`.
     schema
         A schema, the path of a schema file, or TOML text; the other arguments override it.
     kinds
@@ -110,7 +119,8 @@ def assess(
     variant = choice(ConfidentialAs, confidential_as, "confidential_as")
     semantics = choice(MissingSemantics, missing_semantics, "missing_semantics")
     changes = {
-        "quasi": quasi, "confidential": confidential, "kinds": kinds, "orders": orders, "hierarchies": hierarchies,
+        "quasi": quasi, "confidential": confidential, "identifiers": identifiers, "other": other, "unnamed": unnamed,
+        "kinds": kinds, "orders": orders, "hierarchies": hierarchies,
         "sampling_weight": sampling_weight, "strata": strata,
     }  # fmt: skip
     given = [*names_list(quasi or ()), *names_list(confidential or ()), *names_list(strata or ())]
@@ -146,6 +156,9 @@ def verify(
     *,
     quasi: Sequence[str] | None = None,
     confidential: Sequence[str] | None = None,
+    identifiers: Sequence[str] | None = None,
+    other: Sequence[str] | None = None,
+    unnamed: str | None = None,
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
@@ -179,7 +192,7 @@ def verify(
         Quasi-identifiers, which are counted together.
     confidential
         Confidential (sensitive) attributes, for the further requirements.
-    schema, kinds, orders, hierarchies, strata, confidential_as, missing_semantics
+    identifiers, other, unnamed, schema, kinds, orders, hierarchies, strata, confidential_as, missing_semantics
         As in :func:`shoal.assess`.
     l, l_kind, c, p, alpha, t, beta, delta
         As in :class:`shoal.Requirements`.
@@ -205,11 +218,17 @@ def verify(
     )  # fmt: skip
     if not requirements.beyond_k and schema is None and missing_semantics == "distinct":
         names = [*names_list(quasi or ()), *names_list(strata or ())]
-        table = load_for_counting(data, names, ReadOptions.of(read_options), progress)
-        progress.stage("verifying")
-        return verify_k(table, names, k)
+        data = load_for_counting(data, names, ReadOptions.of(read_options), progress)
+        read_options = None
+        unchanged = [*names_list(confidential or ()), *names_list(other or ())]
+        for name in unchanged:
+            data.column(name)  # an unknown name is an error
+        if unnamed == "other" or {*names, *unchanged, *names_list(identifiers or ())} >= {*data.names}:
+            progress.stage("verifying")
+            return verify_k(data, names, k)
     found = assess(
-        data, quasi=quasi, confidential=confidential, schema=schema, kinds=kinds, orders=orders,
+        data, quasi=quasi, confidential=confidential, identifiers=identifiers, other=other, unnamed=unnamed,
+        schema=schema, kinds=kinds, orders=orders,
         hierarchies=hierarchies, strata=strata, confidential_as=confidential_as, missing_semantics=missing_semantics,
         l=requirements.recursive_l, read_options=read_options, progress=progress,
     )  # fmt: skip

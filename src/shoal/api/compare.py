@@ -308,7 +308,7 @@ def compare(
     --------
     >>> import shoal
     >>> people = shoal.datasets.patients(60)
-    >>> result = compare(people, k=[3, 5], methods=["mdav"], quasi=["age", "income"], confidential=["diagnosis"])
+    >>> result = compare(people, k=[3, 5], methods=["mdav"], quasi=["age", "income"], unnamed="other")
     >>> [(line.method, line.k, line.reason) for line in result]
     [('mdav', 3, ''), ('mdav', 5, '')]
     """

@@ -23,6 +23,9 @@ def evaluate(
     *,
     quasi: Sequence[str] | None = None,
     confidential: Sequence[str] | None = None,
+    identifiers: Sequence[str] | None = None,
+    other: Sequence[str] | None = None,
+    unnamed: str | None = None,
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
@@ -42,7 +45,7 @@ def evaluate(
     ----------
     original, released
         Two tables or paths of files, with the same records in the same order.
-    quasi, confidential, schema, kinds, orders, hierarchies, strata, sampling_weight
+    quasi, confidential, identifiers, other, unnamed, schema, kinds, orders, hierarchies, strata, sampling_weight
         As in :func:`shoal.protect`.
     control
         A table of persons who are not in the release, as a baseline of attribute disclosure.
@@ -66,7 +69,8 @@ def evaluate(
     --------
     >>> import polars as pl
     >>> before = pl.DataFrame({"age": [30, 32, 60, 62], "income": [10, 14, 20, 30]})
-    >>> risk, utility = evaluate(before, before.with_columns(age=pl.Series([31, 31, 61, 61])), quasi=["age"])
+    >>> after = before.with_columns(age=pl.Series([31, 31, 61, 61]))
+    >>> risk, utility = evaluate(before, after, quasi=["age"], confidential=["income"])
     >>> risk.classes.prosecutor.highest
     0.5
     """
@@ -77,7 +81,8 @@ def evaluate(
     progress.stage("reading")
     table = load_typed(original, reading)
     changes = {
-        "quasi": quasi, "confidential": confidential, "kinds": kinds, "orders": orders, "hierarchies": hierarchies,
+        "quasi": quasi, "confidential": confidential, "identifiers": identifiers, "other": other, "unnamed": unnamed,
+        "kinds": kinds, "orders": orders, "hierarchies": hierarchies,
         "strata": strata, "sampling_weight": sampling_weight,
     }  # fmt: skip
     full = complete_schema(table, schema, {name: value for name, value in changes.items() if value})

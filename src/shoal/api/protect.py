@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from shoal.flow.holder_record import HolderRecord
 
 SCHEMA_FIELDS = (
-    "quasi", "confidential", "identifiers", "kinds", "orders", "column_weights", "strata", "sampling_weight", "missing",
-    "recode", "hierarchies",
+    "quasi", "confidential", "identifiers", "other", "unnamed", "kinds", "orders", "column_weights", "strata",
+    "sampling_weight", "missing", "recode", "hierarchies",
 )  # fmt: skip
 """Arguments that change the schema."""
 REQUIREMENT_FIELDS = ("max_size", "global_recoding", "l", "l_kind", "c", "p", "alpha", "t", "beta")
@@ -46,6 +46,8 @@ def protect(
     quasi: Sequence[str] | None = None,
     confidential: Sequence[str] | None = None,
     identifiers: Sequence[str] | None = None,
+    other: Sequence[str] | None = None,
+    unnamed: str | None = None,
     method: str | Callable[..., Any] = "auto",
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
@@ -86,11 +88,16 @@ def protect(
     k
         Minimum number of records with identical quasi-identifiers.
     quasi
-        Quasi-identifiers (key variables). They are replaced; all other columns stay as they are.
+        Quasi-identifiers (key variables). They are replaced.
     confidential
         Confidential (sensitive) attributes. Released unchanged.
     identifiers
         Direct identifiers. Dropped.
+    other
+        Further columns. Released unchanged.
+    unnamed
+        The role of every column that is not named: ``other``, ``quasi``, ``identifiers`` or ``confidential``. If not
+        given, a column whose role is not stated raises :class:`shoal.errors.SchemaError`.
     method
         A name from :func:`shoal.all_methods`, or a function ``f(points, k)`` that returns labels.
     schema

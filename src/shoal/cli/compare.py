@@ -33,7 +33,7 @@ def compare_command(
 ) -> None:
     """Protect a table by several methods and levels and compare loss, risk and time; writes no release.
 
-    Example: shoal compare people.csv -k 3,5,10 --methods mdav,ona-star --quasi age,income --html compared.html
+    Example: shoal compare people.csv -k 3,5,10 --methods mdav,ona-star --schema people.toml --html compared.html
     """
     from shoal.api.compare import HEADINGS, check_comparison_targets, compare
     from shoal.cli.terminal import console, draw_rows, drawn_progress

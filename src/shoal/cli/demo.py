@@ -50,6 +50,7 @@ def demo_command(
             quasi=["age", "sex", "region", "education", "income", "height", "admitted"],
             confidential=["diagnosis"],
             identifiers=["name"],
+            other=["stay_days"],
             orders={"education": EDUCATION_ORDER},
             missing="by-pattern" if missing else None,
             method=method,

@@ -41,6 +41,16 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
     "roles": {
         "quasi": (_names("Quasi-identifiers, comma-separated, for example age,region. Repeatable."), None),
         "confidential": (_names("Confidential (sensitive) attributes; released unchanged."), None),
+        "identifiers": (_names("Direct identifiers; removed from the output."), None),
+        "other": (_names("Columns that are released unchanged and count neither as known nor as confidential."), None),
+        "unnamed": (
+            _one(
+                str,
+                "Role of every column that is not named: other, quasi, identifiers or confidential; an unnamed column "
+                "is an error if not given.",
+            ),
+            None,
+        ),
         "schema": (_one(Path, "TOML file with roles and kinds, as drafted by shoal schema."), None),
         "numeric": (_names("Columns to treat as numbers."), None),
         "nominal": (_names("Columns to treat as unordered categories."), None),
@@ -57,7 +67,6 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
         "sampling_weight": (_one(str, "Column of sampling weights.", metavar="NAME"), None),
     },
     "treatment": {
-        "identifiers": (_names("Direct identifiers; removed from the output."), None),
         "column_weight": (_names("Weights of columns in distances, for example age=2,income=0.5.", "NAME=X"), None),
         "missing": (
             _one(str, "Missing values of quasi-identifiers: error (default), by-pattern, impute or category."), None,
@@ -174,15 +183,17 @@ class Given:
         arguments: dict[str, Any] = {
             "quasi": self.names("quasi"),
             "confidential": self.names("confidential"),
+            "identifiers": self.names("identifiers"),
+            "other": self.names("other"),
+            "unnamed": self.values.get("unnamed"),
             "kinds": kinds or None,
             "orders": {name: order.split("<") for name, order in ordinal.items() if order} or None,
             "hierarchies": split_pairs(self.values.get("hierarchy"), "--hierarchy") or None,
             "strata": self.names("strata"),
             "sampling_weight": self.values.get("sampling_weight"),
         }
-        if "identifiers" in self.values:
+        if "column_weight" in self.values:
             arguments |= {
-                "identifiers": self.names("identifiers"),
                 "column_weights": split_numbers(self.values.get("column_weight"), "--column-weight") or None,
                 "missing": self.values.get("missing"),
                 "recode": _recodes(self.values.get("recode")),

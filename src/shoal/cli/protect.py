@@ -42,6 +42,8 @@ def protect_command(
 ) -> None:
     """Protect a table: group records, replace quasi-identifiers, verify k, write table, manifest and report.
 
+    Every column needs a role: name it, or give all unnamed columns one role with --unnamed.
+
     Example: shoal protect people.csv -k 5 --quasi age,income --confidential diagnosis --identifiers name -o safe.csv
     """
     from shoal.api.protect import protect

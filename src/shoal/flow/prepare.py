@@ -18,6 +18,7 @@ from shoal.errors import DataError, MissingValues
 from shoal.flow.encoding import MAX_CATEGORIES, CategoryEncoding, Encoding, Floats, sampling_weights
 from shoal.methods.contract import Array
 from shoal.schema.columns import Kind, Missing, Schema
+from shoal.schema.inference import check_roles
 from shoal.tables import Table
 from shoal.tables.value_codes import missing_mask
 
@@ -168,9 +169,11 @@ def prepare(table: Table, encoding: Encoding) -> Prepared:
     Returns
     -------
     prepared
-        Raises before any expensive work where values are missing and the schema states no policy.
+        Raises before any expensive work where values are missing and the schema states no policy, and where the role
+        of a column is not stated.
     """
     schema = encoding.schema
+    check_roles(table, schema)
     masks = {column.name: missing_mask(table.column(column.name)) for column in schema.quasi}
     masks = {name: mask for name, mask in masks.items() if mask.any()}
     policies = {name: schema[name].missing or schema.missing for name in masks}

@@ -137,7 +137,7 @@ def measure_evidence(released: Released, original: Table | None = None) -> Evide
     >>> import shoal
     >>> from shoal.tables import Table
     >>> people = shoal.datasets.patients(60)
-    >>> release = shoal.protect(people, 3, quasi=["age", "income"], confidential=["diagnosis"], method="mdav")
+    >>> release = shoal.protect(people, 3, quasi=["age", "income"], unnamed="other", method="mdav")
     >>> evidence = measure_evidence(release.released, Table.from_native(people))
     >>> evidence.before.unique, evidence.after.unique
     (1.0, 0.0)

@@ -2,8 +2,8 @@
 
 Roles follow the field: *direct identifiers* are dropped; *quasi-identifiers* (key variables) may be known to an
 intruder and are replaced by a representative of the group; *confidential* (sensitive) attributes must not be disclosed;
-everything else is *other*. Kinds are levels of measurement: *numeric* (also dates), *ordinal* (an order without
-distances), *nominal* (equal or not).
+everything else is *other* and released unchanged. Every column needs a stated role. Kinds are levels of measurement:
+*numeric* (also dates), *ordinal* (an order without distances), *nominal* (equal or not).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from shoal.core.choices import choice
 from shoal.core.text import text_table
-from shoal.errors import SchemaError, UnknownColumn
+from shoal.errors import ParameterError, SchemaError, UnknownColumn
 
 
 class Role(StrEnum):
@@ -85,6 +85,8 @@ class Column:
         See :class:`Role` and :class:`Kind`.
     kind_stated
         Whether a person stated the kind; otherwise it was inferred from the values.
+    role_stated
+        Whether the role was stated; a column without a stated role stops a protection.
     weight
         How much the column counts when records are compared; 2 doubles its squared distances.
     order
@@ -110,6 +112,7 @@ class Column:
     missing: Missing | None = None
     hierarchy: Any = None
     reason: str = ""
+    role_stated: bool = True
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and self.weight >= 0):
@@ -140,6 +143,8 @@ class Schema:
         A column of positive numbers: how many members of the population a record represents.
     missing
         What happens to missing values of quasi-identifiers, unless a column states something else.
+    unnamed
+        The role of every column of a table that is not named here; None raises an error for such a column.
 
     Examples
     --------
@@ -157,6 +162,7 @@ class Schema:
     strata: tuple[str, ...] = ()
     sampling_weight: str | None = None
     missing: Missing = Missing.ERROR
+    unnamed: Role | None = None
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -207,12 +213,20 @@ class Schema:
         """Whether all quasi-identifiers are nominal."""
         return bool(self.quasi) and all(column.kind == Kind.NOMINAL for column in self.quasi)
 
+    @property
+    def undecided(self) -> list[str]:
+        """The names of the columns whose role nobody stated; strata and the sampling weight are decided."""
+        decided = {*self.strata, self.sampling_weight}
+        return [column.name for column in self.columns if not column.role_stated and column.name not in decided]
+
     def updated(
         self,
         *,
         quasi: Sequence[str] | None = None,
         confidential: Sequence[str] | None = None,
         identifiers: Sequence[str] | None = None,
+        other: Sequence[str] | None = None,
+        unnamed: str | None = None,
         kinds: Mapping[str, str] | None = None,
         orders: Mapping[str, Sequence[str]] | None = None,
         column_weights: Mapping[str, float] | None = None,
@@ -224,9 +238,13 @@ class Schema:
     ) -> Schema:
         """Return a schema in which the given choices replace the present ones.
 
-        A role list that is given is complete: columns that had the role and are not in the list become *other*.
+        A list of quasi-identifiers, confidential attributes or identifiers is complete: columns that had the role and
+        are in no list have no stated role any more. The list of other columns adds to those that are *other* already.
         """
-        columns = self._with_roles({Role.QUASI: quasi, Role.CONFIDENTIAL: confidential, Role.IDENTIFIER: identifiers})
+        roles = {
+            Role.QUASI: quasi, Role.CONFIDENTIAL: confidential, Role.IDENTIFIER: identifiers, Role.OTHER: other,
+        }  # fmt: skip
+        columns = self._with_roles(roles)
         changes: list[tuple[str, dict[str, Any]]] = [
             *((name, {"kind": Kind.ORDINAL, "kind_stated": True, "order": tuple(map(str, order)), "recode": None})
               for name, order in (orders or {}).items()),
@@ -246,6 +264,7 @@ class Schema:
             strata=self.strata if strata is None else tuple(names_list(strata)),
             sampling_weight=self.sampling_weight if sampling_weight is None else sampling_weight,
             missing=self.missing if missing is None else choice(Missing, missing, "missing"),
+            unnamed=self.unnamed if unnamed is None else role_of_option(unnamed),
         )
 
     def _with_roles(self, roles: Mapping[Role, Sequence[str] | None]) -> dict[str, Column]:
@@ -254,12 +273,11 @@ class Schema:
         for role, names in roles.items():
             if names is None:
                 continue
-            columns = {
-                name: replace(column, role=Role.OTHER, reason="") if column.role == role else column
-                for name, column in columns.items()
-            }
             for name in names_list(names):
                 self[name]  # an unknown name is an error
+            for name, column in columns.items():
+                if column.role == role != Role.OTHER:
+                    columns[name] = replace(column, role=Role.OTHER, reason="", role_stated=False)
         assigned: dict[str, Role] = {}
         for role, names in roles.items():
             for name in names_list(names or ()):
@@ -269,7 +287,7 @@ class Schema:
                         "choose one"
                     )
                 assigned[name] = role
-                columns[name] = replace(columns[name], role=role, reason="given")
+                columns[name] = replace(columns[name], role=role, reason="given", role_stated=True)
         return columns
 
     def explain(self) -> list[tuple[str, str, str, str]]:
@@ -289,6 +307,28 @@ _ROLE_WORDS = {
     Role.CONFIDENTIAL: "confidential",
     Role.OTHER: "other",
 }
+
+
+ROLE_OPTIONS = {
+    "other": Role.OTHER,
+    "quasi": Role.QUASI,
+    "identifiers": Role.IDENTIFIER,
+    "confidential": Role.CONFIDENTIAL,
+}
+"""The role of the columns that an option names."""
+
+
+def role_of_option(name: str) -> Role:
+    """Return the role that ``unnamed`` gives to columns.
+
+    Examples
+    --------
+    >>> role_of_option("identifiers")
+    <Role.IDENTIFIER: 'identifier'>
+    """
+    if str(name) not in ROLE_OPTIONS:
+        raise ParameterError(f'unnamed="{name}" is not known; choose from: {", ".join(ROLE_OPTIONS)}')
+    return ROLE_OPTIONS[name]
 
 
 def _with_recode(columns: dict[str, Column], recode: str | Mapping[str, str] | None) -> dict[str, Column]:

@@ -9,8 +9,8 @@ from typing import Any
 
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import FileProblem, ParameterError
-from shoal.schema.columns import Role, Schema
-from shoal.schema.inference import bare_schema
+from shoal.schema.columns import Role, Schema, names_list
+from shoal.schema.inference import bare_schema, decide_roles
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table, read_head, read_table
 from shoal.tables.files import check_regular
@@ -111,9 +111,13 @@ def complete_schema(
 ) -> Schema:
     """Return the schema of a table: kinds from its types, roles from what the user gave.
 
-    A released table lacks the direct identifiers that its schema names; ``identifiers_dropped`` allows for that.
+    A column whose role nobody stated raises an error; see :func:`shoal.schema.inference.decide_roles`. A released table
+    lacks the direct identifiers that were named for it; ``identifiers_dropped`` allows for that.
     """
     base = bare_schema(table)
+    if identifiers_dropped and changes.get("identifiers"):
+        kept = [name for name in names_list(changes["identifiers"]) if name in table.names]
+        changes = {**changes, "identifiers": kept}
     if isinstance(schema, str | Path):
         from shoal.schema.toml import parse_schema
 
@@ -124,8 +128,8 @@ def complete_schema(
                 base[column.name]  # an unknown name is an error
         given = {column.name: column for column in schema.columns}
         columns = tuple(given.get(column.name, column) for column in base.columns)
-        base = Schema(columns, schema.strata, schema.sampling_weight, schema.missing)
-    return base.updated(**changes)
+        base = Schema(columns, schema.strata, schema.sampling_weight, schema.missing, schema.unnamed)
+    return decide_roles(table, base.updated(**changes))
 
 
 def is_schema_text(schema: str | Path) -> bool:

@@ -10,9 +10,9 @@ from typing import Any
 
 from shoal.core.choices import choice
 from shoal.errors import SchemaError, UnknownColumn, suggestion
-from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
+from shoal.schema.columns import ROLE_OPTIONS, Column, Kind, Missing, Recode, Role, Schema, role_of_option
 
-_TOP = {"strata", "sampling_weight", "missing", "columns"}
+_TOP = {"unnamed", "strata", "sampling_weight", "missing", "columns"}
 _COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy"}
 
 _HEADER = """\
@@ -22,6 +22,7 @@ _HEADER = """\
 # kind: numeric | ordinal (give its order) | nominal
 # Optional: weight = 2.0   order = ["low", "high"]   recode = "median"   missing = "impute"   hierarchy = "jobs.csv"
 
+{unnamed}
 missing = "{missing}"        # error | by-pattern | impute | category
 strata = [{strata}]              # no group crosses these columns
 {sampling}
@@ -44,8 +45,14 @@ def format_schema(schema: Schema, source: str = "people.csv") -> str:
         if schema.sampling_weight
         else '# sampling_weight = "name"   # positive numbers, used for representatives and the reported loss'
     )
+    options = {role: name for name, role in ROLE_OPTIONS.items()}
+    unnamed = (
+        f'unnamed = "{options[schema.unnamed]}"'
+        if schema.unnamed
+        else '# unnamed = "other"         # the role of columns that are not listed here'
+    )
     strata = ", ".join(map(_text, schema.strata))
-    parts = [_HEADER.format(source=source, missing=schema.missing, strata=strata, sampling=sampling)]
+    parts = [_HEADER.format(source=source, unnamed=unnamed, missing=schema.missing, strata=strata, sampling=sampling)]
     parts += [_format_column(column) for column in schema.columns]
     return "\n".join(parts)
 
@@ -67,7 +74,7 @@ def _format_column(column: Column) -> str:
 
 
 def parse_schema(text: str, base: Schema, *, identifiers_dropped: bool = False) -> Schema:
-    """Return the schema of a TOML text; columns that it does not name are *other*, with the kind they have in ``base``.
+    """Return the schema of a TOML text; a column without a role in it has no stated role, and its kind of ``base``.
 
     Parameters
     ----------
@@ -105,12 +112,13 @@ def parse_schema(text: str, base: Schema, *, identifiers_dropped: bool = False) 
         strata=tuple(strata),
         sampling_weight=weight or None,
         missing=choice(Missing, parsed.get("missing", "error"), "missing"),
+        unnamed=role_of_option(parsed["unnamed"]) if "unnamed" in parsed else None,
     )
 
 
 def _parse_column(column: Column, entry: Any) -> Column:
     if entry is None:
-        return Column(column.name, Role.OTHER, column.kind, order=column.order, reason="not named in the schema file")
+        return column
     if not isinstance(entry, dict):
         raise SchemaError(f'column "{column.name}" in the schema file must be a table with role and kind')
     _only_known(entry, _COLUMN, f'column "{column.name}" in the schema file')
@@ -129,6 +137,7 @@ def _parse_column(column: Column, entry: Any) -> Column:
         recode=choice(Recode, entry["recode"], "recode") if "recode" in entry else None,
         missing=choice(Missing, entry["missing"], "missing") if "missing" in entry else None,
         reason="schema file",
+        role_stated="role" in entry,
         hierarchy=_parse_hierarchy(column.name, entry.get("hierarchy")),
     )
 

@@ -165,15 +165,15 @@ def _same_codes(before, after):
 
 
 def test_auto_selects_nominal_and_reports_it():
-    release = shoal.protect(table(), k=3, quasi=table().columns[:5], options={"effort": "fast"})
+    release = shoal.protect(table(), k=3, quasi=table().columns[:5], options={"effort": "fast"}, unnamed="other")
     assert [entry["name"] for entry in release.manifest["method"]["resolved"]] == ["nominal"]
     assert {entry["recode"] for entry in release.manifest["schema"]["columns"] if "recode" in entry} == {"frequencies"}
 
 
 def test_table_aware_recoding_works_with_any_method_and_an_explicit_recode_wins():
     names = table().columns[:5]
-    aware = shoal.protect(table(), k=3, quasi=names, method="mdav", recode="frequencies")
-    mode = shoal.protect(table(), k=3, quasi=names, method="own-hhg", recode="mode")
+    aware = shoal.protect(table(), k=3, quasi=names, method="mdav", recode="frequencies", unnamed="other")
+    mode = shoal.protect(table(), k=3, quasi=names, method="own-hhg", recode="mode", unnamed="other")
     assert aware.k >= 3
     assert aware.loss.frequency_tables.appeared == 0
     assert {entry["recode"] for entry in mode.manifest["schema"]["columns"] if "recode" in entry} == {"mode"}
@@ -182,7 +182,7 @@ def test_table_aware_recoding_works_with_any_method_and_an_explicit_recode_wins(
 def test_a_warning_reports_that_safe_changed_the_number_of_records():
     for seed in range(6):
         codes = nominal_problems(60, 0.3, seed=seed)
-        release = shoal.protect(table(codes), k=3, quasi=table().columns[:5], method="safe")
+        release = shoal.protect(table(codes), k=3, quasi=table().columns[:5], method="safe", unnamed="other")
         found = release.manifest["method"]["diagnostics"]["vector_records"]
         assert release.table.n_rows == 60
         assert any(f"frequencies of {found} records" in remark.text for remark in release.remarks) == (found != 60)
@@ -190,7 +190,7 @@ def test_a_warning_reports_that_safe_changed_the_number_of_records():
 
 def test_methods_that_select_representatives_respect_strata():
     frame = table().with_columns(region=pl.Series(["a", "b"] * 30))
-    release = shoal.protect(frame, k=3, quasi=frame.columns[:5], strata=["region"], method="own-hhg")
+    release = shoal.protect(frame, k=3, quasi=frame.columns[:5], strata=["region"], method="own-hhg", unnamed="other")
     assert release.k >= 3
     assert release.data["region"].to_list() == frame["region"].to_list()
 
@@ -198,7 +198,7 @@ def test_methods_that_select_representatives_respect_strata():
 def test_numeric_columns_raise_an_error_that_names_them():
     frame = table()
     with pytest.raises(DataError, match='"own-hhg" works on categories, but "income" is numeric; call it nominal'):
-        shoal.protect(frame, k=3, quasi=["sex", "income"], method="own-hhg")
+        shoal.protect(frame, k=3, quasi=["sex", "income"], method="own-hhg", unnamed="other")
 
 
 def test_the_command_line_runs_safe(tmp_path):
@@ -206,7 +206,7 @@ def test_the_command_line_runs_safe(tmp_path):
     done = CliRunner().invoke(
         app,
         ["protect", str(tmp_path / "people.csv"), "-k", "3", "--quasi", "sex,race,role,status,work", "--method", "safe",
-         "--option", "tables=2", "-o", str(tmp_path / "safe.csv")],
+         "--option", "tables=2", "--unnamed", "other", "-o", str(tmp_path / "safe.csv")],
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "largest cell error" in done.output
