@@ -4,7 +4,7 @@ One column is grouped by ``optimal-1d``. A small table is grouped by ONA*, whose
 effort by ``set-partition``. All other tables follow a preset (see ``effort``), which a fixed model of the run times
 selects, so that the same table gets the same groups everywhere. With a time limit the speed of the machine is measured
 first, and the best preset that fits is selected, or ``set-partition`` if enough time is left. Tables of categories only
-are grouped by ``nominal``.
+are grouped by ``nominal``: by programs where few rows differ, otherwise by a number of trials that the effort sets.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from shoal.core.deadline import Deadline
 from shoal.core.memory import check_memory
 from shoal.core.progress import SILENT, Progress
+from shoal.core.row_classes import collapse
 from shoal.methods.calibration import calibrate
 from shoal.methods.contract import Outcome
 from shoal.methods.effort import Effort, MethodChoice, choose_preset
@@ -28,7 +29,18 @@ SMALL_TABLE_RECORDS = 1_000  # records up to which ona-star is used; above, mona
 SEARCHED_TABLE_RECORDS = 6_000  # records up to which the best effort searches by set-partition
 LEAST_SECONDS = 5.0  # with less time left, no search is started
 SPARE_FACTOR = 3.0  # a time limit this many times as long as the best preset allows a search
-NOMINAL_ROUNDS: dict[Effort, dict[str, Any]] = {"fast": {"rounds": 1}, "balanced": {}, "best": {"rounds": 8}}
+PROGRAM_ROWS: dict[Effort, tuple[int, int]] = {"fast": (100, 50), "balanced": (300, 100), "best": (300, 150)}
+"""Distinct rows up to which nominal tables are solved by programs within seconds: for k up to 3, and for larger k."""
+NOMINAL_ROUNDS: dict[Effort, int] = {"fast": 1, "balanced": 3, "best": 8}
+ANNEALING_BLOCK = 600  # distinct rows
+TRIALS: dict[Effort, tuple[int, int]] = {
+    "fast": (20_000_000, 40),
+    "balanced": (150_000_000, 400),
+    "best": (1_000_000_000, 4_000),
+}
+"""Trials of annealing for a table, and for each record of a large one; a second of one core makes about 15 million."""
+TRIALS_PER_SECOND = 15_000_000
+COUNTED_RECORDS = 20_000  # records up to which distinct rows are counted to select a search
 
 _TITLE = "Selects a method for the size of the table and the time at hand"
 _GUARANTEE = "that of the selected method, which the result names"
@@ -113,11 +125,44 @@ def auto_of_categories(
     >>> auto_of_categories(np.array([[0, 0], [1, 1], [0, 0], [1, 1]], np.int32), 2).method
     'nominal'
     """
+    options = nominal_options(codes, k, effort=effort, time_limit=time_limit)
     outcome = run(
         "nominal", codes, k, progress=progress, seed=seed, time_limit=time_limit, column_weights=column_weights,
-        **NOMINAL_ROUNDS[effort],
+        **options,
     )  # fmt: skip
-    return replace(outcome, reason="all quasi-identifiers are nominal")
+    reason = "all quasi-identifiers are nominal"
+    if options["search"] == "annealing":
+        reason += f"; {options['trials']:,} trials of annealing, since programs would take long"
+    return replace(outcome, reason=reason)
+
+
+def nominal_options(
+    codes: NDArray[np.int32], k: int, *, effort: Effort = "balanced", time_limit: float | None = None
+) -> dict[str, Any]:
+    """Return the options of ``nominal`` for a table; without a time limit the same on every machine.
+
+    Examples
+    --------
+    >>> nominal_options(np.zeros((1_000, 2), np.int32), 5)["search"]
+    'program'
+    >>> nominal_options(np.arange(2_000, dtype=np.int32).reshape(1_000, 2), 5)
+    {'rounds': 3, 'search': 'annealing', 'block': 600, 'trials': 150000000}
+    """
+    few, least = PROGRAM_ROWS[effort][k > 3], TRIALS[effort][1]
+    if _distinct_rows(codes, few) <= few:
+        return {"rounds": NOMINAL_ROUNDS[effort], "search": "program"}
+    trials = max(TRIALS[effort][0], least * len(codes))
+    rounds = NOMINAL_ROUNDS[effort]
+    if time_limit is not None:
+        trials = max(1, int(time_limit * TRIALS_PER_SECOND))
+        rounds = NOMINAL_ROUNDS["best"]
+    return {"rounds": rounds, "search": "annealing", "block": ANNEALING_BLOCK, "trials": trials}
+
+
+def _distinct_rows(codes: NDArray[np.int32], few: int) -> int:
+    """Return the number of distinct rows, or more than ``few`` where a look at some records shows that."""
+    first = len(collapse(codes[:COUNTED_RECORDS]).counts)
+    return first if first > few or len(codes) <= COUNTED_RECORDS else len(collapse(codes).counts)
 
 
 def choose(n: int, d: int, k: int, *, effort: Effort = "balanced") -> MethodChoice:

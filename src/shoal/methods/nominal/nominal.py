@@ -5,12 +5,15 @@ cut into blocks (``category_blocks``); each block is solved with exact pricing a
 of small reduced cost. In each further round the groups found are the units of new blocks that cross the old ones, and a
 block is solved again from its present groups, so the within-group distance never rises. Time: O(n) blocks of bounded
 effort.
+
+With ``search="annealing"`` blocks are annealed instead (``annealed_block``), with a number of trials that is known
+beforehand; ``auto`` does so where programs would take long.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +23,7 @@ from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import check_codes, checked_column_weights, collapse, distance_step, hamming
 from shoal.core.threads import run_in_threads
 from shoal.methods.contract import Objective, Outcome, Stopped
+from shoal.methods.nominal.annealed_block import anneal_block, passes_for
 from shoal.methods.nominal.category_blocks import cut_into_blocks
 from shoal.methods.nominal.column_generation import solve_block
 from shoal.methods.nominal.distinct_rows import OBJECTIVE, Problem, record_labels
@@ -47,6 +51,8 @@ def nominal(
     *,
     block: Annotated[int, Range(2)] = 300,
     rounds: Annotated[int, Range(1)] = 3,
+    search: Literal["program", "annealing"] = "program",
+    trials: Annotated[int, Range(1)] = 100_000_000,
     time_limit: float | None = None,
     column_weights: NDArray[np.float64] | None = None,
     progress: Progress = SILENT,
@@ -60,6 +66,12 @@ def nominal(
     rounds
         Maximum number of rounds; the blocks of each round cross those of the last. The search ends early when a round
         lowers the distance by less than one part in a thousand.
+    search
+        What solves a block: ``program``, column generation with an integer program, whose time grows steeply with k,
+        or ``annealing``.
+    trials
+        Number of trials of ``annealing`` in all rounds, about 60 nanoseconds each; at least 20 for each record and
+        round.
 
     Examples
     --------
@@ -72,7 +84,8 @@ def nominal(
     table = collapse(codes)
     weights = checked_column_weights(column_weights, codes.shape[1])
     deadline = Deadline(time_limit)
-    parts = _Blocks(table.rows, weights, k, distance_step(weights), deadline, progress)
+    passes = passes_for(trials, table.counts, k, rounds) if search == "annealing" else 0
+    parts = _Blocks(table.rows, weights, k, distance_step(weights), passes, deadline, progress)
     units = Units(np.arange(len(table.counts), dtype=np.int32)[:, None], table.counts[:, None])
     history: list[float] = []
     bound: float | None = None
@@ -91,7 +104,7 @@ def nominal(
         units = Units(found.columns, (found.columns >= 0).astype(np.int64))
         history.append(found.distance)
         # the bounds of several blocks hold only for groupings that respect the blocks
-        bound = found.bound if len(blocks) == 1 else None
+        bound = found.bound if len(blocks) == 1 and not passes else None
         little = turn > 0 and history[-1] > (1 - _SMALLEST_GAIN) * history[-2]
         if deadline.expired() or len(blocks) == 1 or little:
             stopped = "time limit" if deadline.expired() and stopped == "finished" else stopped
@@ -130,6 +143,7 @@ class _Blocks(NamedTuple):
     weights: NDArray[np.float64]
     k: int
     step: float
+    passes: int  # of annealing; 0 for programs
     deadline: Deadline
     progress: Progress
 
@@ -171,7 +185,11 @@ class _Blocks(NamedTuple):
         if not first:
             start = np.full(inside.shape, -1, np.int32)
             start[inside >= 0] = inverse.reshape(-1)
-        found = solve_block(problem, start, self.deadline)
+        if self.passes:
+            columns, distance = anneal_block(problem, start, self.passes, self.deadline)
+            bound = 0.0
+        else:
+            found = solve_block(problem, start, self.deadline)
+            columns, distance, bound = found.columns, found.distance, found.bound
         self.progress.advance()
-        columns = np.append(rows, -1).astype(np.int32)[found.columns]
-        return Groups(columns, found.distance, found.bound)
+        return Groups(np.append(rows, -1).astype(np.int32)[columns], distance, bound)
