@@ -168,6 +168,11 @@ def test_text_becomes_parquet_and_parquet_becomes_text(tmp_path):
     assert (tmp_path / "c.csv").read_text() == "a,b,c\n1.5,x,2024-02-29\n,y,\n"
 
 
+def test_polars_reads_missing_categories_of_pandas(tmp_path):
+    write_table(Table.from_native(pd.DataFrame({"e": pd.Categorical(["x", None])})), tmp_path / "a.arrow")
+    assert pl.read_ipc(tmp_path / "a.arrow")["e"].to_list() == ["x", None]
+
+
 def test_polars_and_pandas_frames_become_parquet(tmp_path):
     write_table(Table.from_native(pl.DataFrame({"e": pl.Series(["x"], dtype=pl.Enum(["x"]))})), tmp_path / "a.parquet")
     write_table(Table.from_native(pd.DataFrame({"e": pd.Categorical(["x"])})), tmp_path / "b.parquet")

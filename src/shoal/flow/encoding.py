@@ -208,7 +208,8 @@ class CategoryEncoding:
         found = np.flatnonzero(~np.isnan(present))[::-1]
         rows[present[found].astype(np.int64)] = found  # the first record of a category stays
         mask = missing_mask(like) if missing.any() else np.zeros(0, bool)
-        if (rows[np.unique(known)] < 0).any() or (missing.any() and not mask.any()):
+        unknown = (rows[np.unique(known)] < 0).any() or (missing.any() and not mask.any())
+        if unknown or _is_view(like):
             codes = np.where(missing, 0, np.nan_to_num(values)).astype(np.int64)
             nothing = pl.Series([None], dtype=self.categories.dtype)
             texts = self.categories.gather(codes).zip_with(pl.Series(~missing), nothing)
@@ -480,6 +481,11 @@ def _physical(series: Series) -> pl.Series:
 
 def _polars_dtype(series: Series) -> pl.DataType:
     return polars_series(series.head(1)).dtype
+
+
+def _is_view(series: Series) -> bool:
+    """Return whether a column is of pyarrow's string views, from which pyarrow cannot take single records."""
+    return bool(series.implementation.is_pyarrow() and str(series.to_native().type).endswith("_view"))
 
 
 def from_polars(column: pl.Series, like: Series, *, same_dtype: bool) -> Series:

@@ -128,7 +128,9 @@ def with_missing(series: nw.Series[Any], cells: Any) -> nw.Series[Any]:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        found = pc.if_else(pa.array(cells), pa.scalar(None, native.type), native)
+        view = pa.types.is_string_view(native.type)  # pyarrow cannot select among views
+        plain = native.cast(pa.large_string()) if view else native
+        found = pc.if_else(pa.array(cells), pa.scalar(None, plain.type), plain).cast(native.type)
         return nw.from_native(found, series_only=True).alias(series.name)
     import polars as pl
 

@@ -291,6 +291,8 @@ def to_arrow(table: Table) -> Any:
     """Return the table as a pyarrow Table; a pandas index is dropped."""
     import pyarrow as pa
 
+    from shoal.tables.clean_copy import clean_array
+
     native = table.native
     if table.frame.implementation.is_pyarrow():
         return native
@@ -299,12 +301,15 @@ def to_arrow(table: Table) -> Any:
     columns = {}
     for name in table.names:
         try:
-            columns[name] = pa.Array.from_pandas(native[name])
+            column = pa.Array.from_pandas(native[name])
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             raise DataError(
                 f'column "{name}" mixes values of several types, which no file format can store; convert it with '
                 f'df["{name}"].astype(str)'
             ) from error
+        if isinstance(column, pa.DictionaryArray):  # a missing value has the code -1, which polars refuses to read
+            column = clean_array(column)
+        columns[name] = column
     return pa.table(columns)
 
 
