@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import numpy as np
+
 from shoal import dp
 
 PAGE = Path(__file__).parent / "differential-privacy.md"
@@ -30,8 +32,17 @@ def records_table():
     return "\n".join(lines)
 
 
+def reach():
+    """The largest claim that an audit of 300 runs refutes if the tables are distinguished with certainty."""
+    certain = dp.audit(lambda table, runs: np.full(runs, table), 0, 1, epsilon=1.0, runs=300)
+    return f"{certain.epsilon_lower:.2f}"
+
+
 def page(text):
-    """Return the page with its tables renewed."""
+    """Return the page with its tables and figures renewed."""
+    text, found = re.subn(r"(<!-- reach -->).*?(<!-- end -->)", lambda match: match[1] + reach() + match[2], text)
+    if found != 1:
+        raise SystemExit("the page has no marker for the reach of an audit")
     for name, table in {"safe": safe_table(), "records": records_table()}.items():
         pattern = rf"(<!-- table {name} -->\n).*?(\n<!-- end -->)"
         text, found = re.subn(pattern, lambda match, table=table: match[1] + table + match[2], text, flags=re.DOTALL)

@@ -7,6 +7,7 @@ the data in another way than through noise. The two inputs of each query give th
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from unittest import mock
 
 import numpy as np
@@ -55,10 +56,13 @@ class Transcript:
     ----------
     unsampled
         The position of the record in which the tables differ; it is never among the sampled ones.
+    halved
+        A module and the name of a function in it that draws only half the noise, for tests of the tests.
     """
 
-    def __init__(self, unsampled=None):
+    def __init__(self, unsampled=None, halved=None):
         self.queries = []
+        self.halved = halved
         self.unsampled = unsampled
         self.inputs = []
 
@@ -77,10 +81,11 @@ class Transcript:
 
     @contextmanager
     def _instead_of_noise(self, answer):
-        def draw(source):
+        def draw(module, source):
             if source == "bernoulli_draws":
                 return self._sampled
-            return lambda values, sensitivity, epsilon: answer(source, np.asarray(values), sensitivity, epsilon)
+            times = 2 if (module, source) == self.halved else 1
+            return lambda values, sensitivity, epsilon: answer(source, np.asarray(values), sensitivity, times * epsilon)
 
         originals = np.random.default_rng
         seeded = lambda seed=20: originals(seed)  # noqa: E731 - what is drawn inside a cell depends on noisy answers only
@@ -88,9 +93,9 @@ class Transcript:
             patches.enter_context(mock.patch("numpy.random.default_rng", seeded))
             for module in _MODULES:
                 for source in _SOURCES:
-                    name = f"shoal.dp.{module}.{source}"
-                    if hasattr(__import__(f"shoal.dp.{module}", fromlist=[source]), source):
-                        patches.enter_context(mock.patch(name, draw(source)))
+                    if hasattr(import_module(f"shoal.dp.{module}"), source):
+                        name = f"shoal.dp.{module}"
+                        patches.enter_context(mock.patch(f"{name}.{source}", draw(name, source)))
             yield
 
     def _record(self, source, values, sensitivity, epsilon):

@@ -1,244 +1,180 @@
-"""Every mechanism is attacked on neighbouring databases; no guarantee is refuted, and wrong mechanisms are detected.
+"""Every mechanism is attacked on neighbouring databases; its guarantee stands, and without noise it is refuted.
 
-A sound mechanism is found violated with probability below 1e-8 in each audit. The slow audits do the same with many
-more runs, which brings the lower bounds closer to the claimed epsilon.
+Each audit runs a mechanism 300 times on both databases with the claim epsilon = 1. A sound mechanism is refuted with
+probability below 1e-8. The same audit with the same runs is then applied to wrong versions of the mechanism, without
+noise in one place or without sampling; all of them must be refuted, so that an audit that cannot fail is an error.
+test_audits_of_many_runs.py refutes mechanisms with half the noise, and test_exact_losses.py computes exact losses.
 """
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from shoal import dp
 from shoal.dp.insensitive_mechanism import group_sums
-from shoal.dp.opendp_library import bernoulli_draws, integer_noise, real_noise
-from shoal.errors import ParameterError
+from shoal.dp.opendp_library import integer_noise
+from shoal.dp.quantile import quantile_scores
 
+RUNS = 300
 FALSE_ALARM = 1e-8
 
 
-def repeated(mechanism):
-    """An attack that runs a mechanism again and again."""
-    return lambda database, runs: np.array([mechanism(database) for _ in range(runs)])
+def without_noise(values, _sensitivity, _epsilon):
+    return np.asarray(values, np.int64)
 
 
-def not_refuted(attack, database, neighbour, *, epsilon, delta=0.0, runs):
-    finding = dp.audit(attack, database, neighbour, epsilon=epsilon, delta=delta, runs=runs, false_alarm=FALSE_ALARM)
-    assert not finding.violated, (finding.epsilon_lower, finding.event)
-    return finding.epsilon_lower
+def means_without_noise(values, sensitivity, epsilon):
+    return values if sensitivity > 1 else integer_noise(values, sensitivity, epsilon)
 
 
-def refuted(attack, database, neighbour, *, epsilon, delta=0.0, runs):
-    finding = dp.audit(attack, database, neighbour, epsilon=epsilon, delta=delta, runs=runs, false_alarm=FALSE_ALARM)
-    assert finding.violated, (finding.epsilon_lower, finding.event)
+def counts_without_noise(values, sensitivity, epsilon):
+    return values if sensitivity == 1 else integer_noise(values, sensitivity, epsilon)
 
 
-def line(counts):
-    return dp.HistogramDatabase(dp.Universe((len(counts),)), np.array(counts, np.int64))
+def best(scores, _sensitivity, _epsilon):
+    return int(np.argmax(scores))
 
 
-def laplace(epsilon, sensitivity):
-    return lambda answer, runs: (
-        dp.laplace_mechanism(
-            np.full(runs, answer), sensitivity=sensitivity, epsilon=epsilon, integers=isinstance(answer, int)
-        ).values
-    )
+def everyone(n, _probability):
+    return np.ones(n, bool)
 
 
-def test_laplace_on_integers_and_floats_is_not_refuted():
-    assert not_refuted(laplace(1.0, 1), 0, 1, epsilon=1.0, runs=20_000) > 0.65
-    assert not_refuted(laplace(1.0, 0.3), 0.0, 0.3, epsilon=1.0, runs=20_000) > 0.65
+@dataclass(frozen=True)
+class Case:
+    """An attack on a mechanism: the statistic of a result, two databases, and wrong versions."""
+
+    statistic: object
+    database: object
+    neighbour: object
+    wrong: dict = field(default_factory=dict)
+    delta: float = 0.0
+
+    def audit(self, replaced=(), runs=RUNS):
+        attack = lambda database, runs: np.array([self.statistic(database) for _ in range(runs)])  # noqa: E731
+        with ExitStack() as patches:
+            for place, function in replaced:
+                patches.enter_context(mock.patch(f"shoal.dp.{place}", function))
+            return dp.audit(
+                attack, self.database, self.neighbour, epsilon=1.0, delta=self.delta, runs=runs, false_alarm=FALSE_ALARM
+            )
 
 
-def test_laplace_with_half_the_sensitivity_is_refuted():
-    refuted(laplace(1.0, 1), 0, 2, epsilon=1.0, runs=20_000)
+def column(*counts):
+    """So many records in the first, second, ... cell of a column."""
+    return np.repeat(np.arange(len(counts)), counts)[:, None]
 
 
-def test_exponential_is_refuted_only_with_a_wrong_sensitivity():
-    def choose(utilities):
-        return dp.exponential_mechanism(utilities, sensitivity=1, epsilon=2.0).index
-
-    assert not_refuted(repeated(choose), [0, 1, 0], [1, 0, 1], epsilon=2.0, runs=2_000) > 0.3
-    refuted(repeated(choose), [0, 4, 0], [4, 0, 4], epsilon=2.0, runs=1_000)  # four times the sensitivity
+def histogram(codes, cells=3):
+    return dp.HistogramDatabase.of(codes, (cells,))
 
 
-def test_histograms_are_refuted_only_with_the_published_scale():
-    counts, neighbour = np.array([3, 0, 1]), np.array([3, 1, 1])
-
-    def noisy_cell(database):
-        return dp.laplace_histograms(line(database), epsilon=1.0).counts[1]
-
-    not_refuted(repeated(noisy_cell), counts, neighbour, epsilon=1.0, runs=2_000)
-
-    def as_printed(database, runs):  # shares with noise of scale 1 / (epsilon |universe|), 60 cells for 5 records
-        return real_noise(np.full(runs, database[1] / database.sum()), 1 / 60, 1.0)
-
-    refuted(as_printed, counts, neighbour, epsilon=1.0, runs=2_000)
-
-
-def test_histograms_under_replacement_need_twice_the_scale():
-    one, other = np.array([3, 0]), np.array([2, 1])
-
-    def difference(neighbours):
-        def attack(database):
-            counts = dp.laplace_histograms(line(database), epsilon=1.0, neighbours=neighbours).counts
-            return counts[1] - counts[0]
-
-        return repeated(attack)
-
-    not_refuted(difference("replace"), one, other, epsilon=1.0, runs=1_500)
-    refuted(lambda x, n: integer_noise(np.full(n, x[1] - x[0]), 1, 1.0), one, other, epsilon=1.0, runs=10_000)
-
-
-def test_small_db_is_not_refuted():
-    queries = dp.all_range_queries(dp.Universe((3,)))
-
-    def first_cell(counts):
-        made = dp.small_db(line(counts), queries, epsilon=2.0, alpha=0.7).database
-        return made.counts @ [1, 10, 100]
-
-    not_refuted(repeated(first_cell), [3, 0, 1], [3, 0, 2], epsilon=2.0, runs=800)
-    not_refuted(repeated(first_cell), [1, 0, 0], [0, 0, 1], epsilon=2.0, runs=800)
-
-
-def intervals(values):
-    made = dp.release_intervals(np.array(values)[:, None], 2, epsilon=3.0, alpha=0.99)
+def intervals(codes):
+    made = dp.release_intervals(codes, 2, epsilon=1.0, alpha=0.99)
     return made.high[0, 0] + 10 * len(made.high)
 
 
-def test_release_intervals_is_not_refuted():
-    not_refuted(repeated(intervals), [0], [3], epsilon=3.0, runs=400)
-    not_refuted(repeated(intervals), [3], [0, 3], epsilon=3.0, runs=400)
+def mondrian(codes, k, **options):
+    return dp.mondrian(codes, (3,), k=k, epsilon=1.0, **options)
 
 
-def released_count(k, epsilon, delta, beta=None):
-    def attack(size):
-        made = dp.strongly_safe(np.zeros(size, np.int64), k=k, epsilon=epsilon, delta=delta, beta=beta)
-        return int(made.counts.sum())
-
-    return repeated(attack)
+def mondrian_sum(codes):
+    made = mondrian(codes, 500)
+    return ((made.means[:, 0] - 1) * np.maximum(made.counts, 1)).sum()
 
 
-def test_strongly_safe_is_refuted_only_without_sampling():
-    delta = dp.safe_delta(k=3, beta=0.3, epsilon=0.8)
-    not_refuted(released_count(3, 0.8, delta, 0.3), 6, 7, epsilon=0.8, delta=delta, runs=1_500)
-    unsampled = lambda size, runs: np.full(runs, size)  # noqa: E731
-    refuted(unsampled, 6, 7, epsilon=0.8, delta=delta, runs=1_000)
+def epsilon_safe(codes):
+    return dp.epsilon_safe(codes, (3,), k=20, epsilon=1.0, delta=0.05, beta=0.05)
 
 
-def test_the_mean_of_sampled_records_is_refuted():
-    delta = dp.safe_delta(k=20, beta=0.2, epsilon=0.5)
-
-    def mean(values, runs):
-        means = []
-        for _ in range(runs):
-            sample = values[bernoulli_draws(values.size, 0.2)]
-            means.append(sample.mean() if sample.size >= 20 else -1.0)
-        return np.array(means)
-
-    usual = np.zeros(200)
-    refuted(mean, np.append(usual, 1.0), usual, epsilon=0.5, delta=delta, runs=1_500)
+def insensitive(codes):
+    sums = [group_sums(table, (3,), 4, "lexicographic")[0] for table in (column(7, 0, 9), column(6, 0, 10))]
+    made = dp.insensitive_noise(codes, (3,), k=4, epsilon=1.0, order="lexicographic").means / 2 * 4 * 2**16
+    return (np.abs(made - sums[1]) - np.abs(made - sums[0])).sum()
 
 
-def test_mondrian_and_its_splits_are_not_refuted():
-    codes = np.repeat([0, 15], [10, 9])[:, None]
-
-    def cut_and_count(values):
-        made = dp.mondrian(values, (16,), k=4, epsilon=2.0)
-        return made.counts[-1] + made.means[-1, 0] / 100
-
-    not_refuted(repeated(cut_and_count), codes, np.vstack([codes, [[15]]]), epsilon=2.0, runs=300)
-
-    def first_cut(values):
-        made = dp.mondrian(values, (16,), k=4, epsilon=2.0, split_criterion="mad", means=False)
-        return made.high[0, 0]
-
-    not_refuted(repeated(first_cut), codes, codes[:-1], epsilon=2.0, runs=200)
+def small_db(codes):
+    queries = dp.all_range_queries(dp.Universe((3,)))
+    return dp.small_db(histogram(codes), queries, epsilon=1.0, alpha=0.7).database.counts @ [1, 10, 100]
 
 
-def test_epsilon_safe_is_not_refuted():
-    codes = np.repeat([0, 15], [12, 12])[:, None]
-
-    def count(values):
-        made = dp.epsilon_safe(values, (16,), k=2, epsilon=4.0, delta=0.05)
-        return made.counts.sum() + 100 * len(made.cells)
-
-    not_refuted(repeated(count), codes, np.vstack([codes, [[15]]]), epsilon=4.0, delta=0.05, runs=250)
-
-
-def shifted(columns):
-    """Databases on which replacing one record moves every group: the first record goes to the far end."""
-    one = np.column_stack([np.arange(256), np.repeat(np.tile([0, 63], 32), 4)])[:, :columns]
-    other = one.copy()
-    other[0] = one[-1]
-    return one, other
-
-
-@pytest.mark.parametrize("columns", [1, 2])
-def test_insensitive_noise_is_refuted_only_with_the_sensitivity_of_one_mean(columns):
-    one, other = shifted(columns)
-    shape = (256, 64)[:columns]
-    true_sums = [group_sums(codes, shape, 4, "lexicographic")[0] for codes in (one, other)]
-
-    def likelier(sums):  # the logarithm of the likelihood ratio, up to a factor
-        return (np.abs(sums - true_sums[1]) - np.abs(sums - true_sums[0])).sum() / 2**16
-
-    def sound(codes):
-        made = dp.insensitive_noise(codes, shape, k=4, epsilon=1.0, order="lexicographic")
-        return likelier(made.means / (np.array(shape) - 1) * 4 * 2**16)
-
-    not_refuted(repeated(sound), one, other, epsilon=1.0, runs=600)
-    if columns == 2:
-
-        def for_one_mean(codes):  # as if only one mean could move
-            sums, _, _ = group_sums(codes, shape, 4, "lexicographic")
-            return likelier(integer_noise(sums.ravel(), 2 * 2**16, 1.0).reshape(sums.shape))
-
-        refuted(repeated(for_one_mean), one, other, epsilon=1.0, runs=600)
-
-
-def test_private_quantile_is_not_refuted():
-    def median(values):
-        return dp.private_quantile(np.array(values), np.arange(4), epsilon=2.0)
-
-    not_refuted(repeated(median), [0, 3], [0, 3, 3], epsilon=2.0, runs=1_500)
-
-
-def test_too_few_runs_or_a_wrong_false_alarm_raise_an_error():
-    with pytest.raises(ParameterError, match="too few"):
-        dp.audit(laplace(1.0, 1), 0, 1, epsilon=1.0, runs=5)
-    with pytest.raises(ParameterError, match="false_alarm"):
-        dp.audit(laplace(1.0, 1), 0, 1, epsilon=1.0, false_alarm=0)
-
-
-@pytest.mark.slow
-def test_the_lower_bound_for_laplace_is_close_to_its_epsilon():
-    assert not_refuted(laplace(1.0, 1), 0, 1, epsilon=1.0, runs=1_000_000) > 0.95
+HALVES = column(500, 1, 500), column(500, 1, 501)  # one record moves the median from the first to the second cut
+CASES = {
+    "intervals, replaced": Case(
+        intervals, column(1, 0, 0, 0), column(0, 0, 0, 1),
+        {"no noise": [("interval_mechanism.integer_noise", without_noise)]},
+    ),
+    "intervals, added": Case(
+        intervals, column(0, 0, 0, 1), column(1, 0, 0, 1),
+        {"no noise": [("interval_mechanism.integer_noise", without_noise)]},
+    ),
+    "mondrian, count": Case(
+        lambda codes: mondrian(codes, 500).counts.sum(), column(50, 10, 50), column(50, 10, 51),
+        {
+            "no noise": [("mondrian_release.integer_noise", without_noise)],
+            "no noise on counts": [("mondrian_release.integer_noise", counts_without_noise)],
+        },
+    ),
+    "mondrian, mean": Case(
+        mondrian_sum, column(50, 10, 50), column(50, 10, 51),
+        {"no noise on means": [("mondrian_release.integer_noise", means_without_noise)]},
+    ),
+    "mondrian, where it is split": Case(
+        lambda codes: mondrian(codes, 400).high[0, 0], *HALVES, {"best median": [("quantile.select", best)]},
+    ),
+    "mondrian, which parts are split": Case(
+        lambda codes: len(mondrian(codes, 3).high), column(2, 2, 2), column(2, 2, 3),
+        {"no noise": [("private_mondrian.integer_noise", without_noise)]},
+    ),
+    "epsilon-safe, count": Case(
+        lambda codes: epsilon_safe(codes).counts.sum(), *HALVES,
+        {"no sampling": [("safe_k_anonymity.bernoulli_draws", everyone)]}, delta=0.05,
+    ),
+    "epsilon-safe, boxes": Case(
+        lambda codes: (epsilon_safe(codes).high[:, 0] == 0).any(), *HALVES,
+        {"best median": [("quantile.select", best)]}, delta=0.05,
+    ),
+    "strongly-safe": Case(
+        lambda codes: dp.strongly_safe(codes[:, 0], k=3, epsilon=1.0, delta=0.09, beta=0.3).counts.sum(),
+        column(6), column(7), {"no sampling": [("safe_k_anonymity.bernoulli_draws", everyone)]}, delta=0.09,
+    ),
+    "histogram": Case(
+        lambda codes: dp.laplace_histograms(histogram(codes), epsilon=1.0).counts[1], column(3, 0, 1), column(3, 1, 1),
+        {"no noise": [("histogram_mechanism.integer_noise", without_noise)]},
+    ),
+    "insensitive": Case(
+        insensitive, column(7, 0, 9), column(6, 0, 10),
+        {"no noise": [("insensitive_mechanism.integer_noise", without_noise)]},
+    ),
+    "small-db": Case(
+        small_db, column(3, 0, 1), column(3, 0, 2), {"best database": [("small_db_mechanism.select", best)]},
+    ),
+    "quantile": Case(
+        lambda codes: dp.private_quantile(codes[:, 0], np.arange(2), epsilon=1.0), *HALVES,
+        {"best median": [("quantile.select", best)]},
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.slow
-def test_release_intervals_is_not_refuted_with_many_runs():
-    not_refuted(repeated(intervals), [0], [3], epsilon=3.0, runs=20_000)
-    not_refuted(repeated(intervals), [3], [0, 3], epsilon=3.0, runs=20_000)
+@pytest.mark.parametrize("name", CASES)
+def test_only_a_mechanism_without_noise_is_refuted(name):
+    case = CASES[name]
+    finding = case.audit()
+    assert not finding.violated, (finding.epsilon_lower, finding.event)
+    assert case.wrong
+    for replaced in case.wrong.values():
+        finding = case.audit(replaced)
+        assert finding.violated, (finding.epsilon_lower, finding.event)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("split_criterion", ["side", "deviation", "mad"])
-def test_mondrian_is_not_refuted_with_many_runs(split_criterion):
-    codes = np.column_stack([np.repeat([0, 15], [10, 9]), np.repeat([0, 15], [10, 9])])
-    neighbour = np.vstack([codes, [[15, 15]]])
-
-    def counts_and_cuts(values):
-        made = dp.mondrian(values, (16, 16), k=4, epsilon=2.0, split_criterion=split_criterion)
-        return made.counts[-1] + made.means[-1].sum() / 100
-
-    def first_cut(values):
-        return dp.mondrian(values, (16, 16), k=4, epsilon=2.0, split_criterion=split_criterion).high[0] @ [1, 16]
-
-    not_refuted(repeated(counts_and_cuts), codes, neighbour, epsilon=2.0, runs=8_000)
-    not_refuted(repeated(first_cut), codes, neighbour, epsilon=2.0, runs=8_000)
+def test_the_median_of_the_databases_is_moved_by_one_record():
+    assert [best(*quantile_scores(codes[:, 0], np.arange(2)), 1.0) for codes in HALVES] == [0, 1]
 
 
-@pytest.mark.slow
-def test_strongly_safe_is_not_refuted_with_many_runs():
-    delta = dp.safe_delta(k=2, beta=0.4, epsilon=0.8)
-    not_refuted(released_count(2, 0.8, delta, 0.4), 2, 3, epsilon=0.8, delta=delta, runs=50_000)
-    not_refuted(released_count(2, 0.8, delta, 0.4), 3, 4, epsilon=0.8, delta=delta, runs=50_000)
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_count_with_half_the_noise_is_refuted(times):
+    draw = lambda count, runs: integer_noise(np.full(runs, count), 1, times * 1.0)  # noqa: E731
+    finding = dp.audit(draw, 10, 11, epsilon=1.0, runs=6_000, false_alarm=FALSE_ALARM)
+    assert finding.violated == (times == 2)
