@@ -1,6 +1,6 @@
 """``python -m shoal`` is the command line."""
 
-from shoal.cli.application import main
+from shoal.cli.application import program
 
 if __name__ == "__main__":
-    main()
+    program()

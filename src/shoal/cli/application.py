@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import typer
 
 from shoal.cli import assess, compare, demo, dp, evaluate, methods, protect, schema, verify
-from shoal.errors import GroupTooSmall, ParameterError, RequirementNotMet, ShoalError
+from shoal.cli.process import INTERRUPTED, Terminated, guarded_output, open_standard_files, sigterm_raises
+from shoal.errors import GroupTooSmall, ParameterError, RequirementNotMet, ShoalError, one_line
 
 app = typer.Typer(
     name="shoal",
@@ -43,37 +45,68 @@ def shoal(
         raise typer.Exit
 
 
+def program() -> None:
+    """Run the command line as a process of its own.
+
+    The process ends without the clean-up of the interpreter, in which a thread of a library that still runs may abort
+    it after all work is done. All files are closed and all output is flushed by then.
+    """
+    open_standard_files()
+    try:
+        main()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
 def main() -> None:
     """Run the command line; a user's mistake becomes one sentence and exit code 2."""
+    with guarded_output() as output, sigterm_raises():
+        code = _run()
+        output.flush()
+    if output.problem is not None:
+        reason = (output.problem.strerror or "unknown reason").lower()
+        _say(f"the result could not be printed ({reason}); {_written()}")
+        code = code or 2
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run a command and return the exit code."""
     try:
         code = app(prog_name="shoal", standalone_mode=False)
     except (GroupTooSmall, RequirementNotMet) as problem:
-        _say(problem)
-        sys.exit(1)
+        _say(str(problem))
+        return 1
     except ShoalError as problem:
-        _say(problem)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.stderr.write("shoal: stopped; nothing was written\n")
-        sys.exit(130)
+        _say(str(problem).replace("nothing was written", _written()))
+        return 2
+    except Terminated:
+        _say(f"terminated; {_written()}")
+        return 143
     except MemoryError:
-        sys.stderr.write("shoal: the table does not fit into memory; nothing was written\n")
-        sys.exit(2)
+        _say(f"the table does not fit into memory; {_written()}")
+        return 2
     except Exception as fault:
         if type(fault).__name__ == "NoArgsIsHelpError":  # shoal alone prints its help
             fault.show()  # type: ignore[attr-defined]
-            sys.exit(2)
+            return 2
         if hasattr(fault, "format_message"):  # an option or argument that typer does not accept
-            _say(ParameterError(_usage(fault)))
-            sys.exit(2)
+            _say(str(ParameterError(_usage(fault))))
+            return 2
         if os.environ.get("SHOAL_DEBUG"):
             raise
-        sys.stderr.write(  # the text of a foreign error may quote values of records: it is not shown
-            f"shoal: internal error ({type(fault).__name__}); no file was written. Report it with the output of the "
-            "same command under SHOAL_DEBUG=1, after removing confidential values\n"
+        _say(  # the text of a foreign error may quote values of records: it is not shown
+            f"internal error ({type(fault).__name__}); {_written()}. Report it with the output of the same command "
+            "under SHOAL_DEBUG=1, after removing confidential values"
         )
-        sys.exit(3)
-    sys.exit(code if isinstance(code, int) else 0)
+        return 3
+    if code == INTERRUPTED:  # typer returns it for Ctrl-C
+        _say(f"stopped; {_written()}")
+    return code if isinstance(code, int) else 0
 
 
 def _usage(fault: Any) -> str:
@@ -84,5 +117,15 @@ def _usage(fault: Any) -> str:
     return f"{text[:1].lower()}{text[1:]}; see {command} --help"
 
 
-def _say(problem: ShoalError) -> None:
-    sys.stderr.write(f"shoal: {problem}\n")
+def _written() -> str:
+    """Return which files this process has written, for a message about an early end."""
+    from shoal.tables.atomic import written_files
+
+    files = [one_line(str(path)) for path in written_files()]
+    return f"written: {', '.join(files)}" if files else "nothing was written"
+
+
+def _say(text: str) -> None:
+    with suppress(OSError, ValueError):  # there is no other place to say it
+        sys.stderr.write(f"shoal: {text}\n")
+        sys.stderr.flush()

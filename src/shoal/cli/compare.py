@@ -36,7 +36,7 @@ def compare_command(
     Example: shoal compare people.csv -k 3,5,10 --methods mdav,ona-star --schema people.toml --html compared.html
     """
     from shoal.api.compare import HEADINGS, check_comparison_targets, compare
-    from shoal.cli.terminal import console, draw_rows, drawn_progress
+    from shoal.cli.terminal import console, draw_rows, draw_written, drawn_progress, printable
 
     wanted = ((csv, ".csv"), (svg, ".svg"), (png, ".png"), (html, ".html"))
     targets = [_target(path, extension) for path, extension in wanted if path]
@@ -63,14 +63,14 @@ def compare_command(
     elif not given.quiet:
         draw_rows("", list(HEADINGS), comparison.rows())
         for name, reason in comparison.reasons().items():
-            console().print(f"{name} failed: {reason}", soft_wrap=True, markup=False)
+            console().print(printable(f"{name} failed: {reason}"), soft_wrap=True)
         console().print(
             "\nrecord linkage: share of records re-identified by nearest-neighbour record linkage (95 % interval); "
             "efficient: no other combination has less loss and less record linkage",
             soft_wrap=True,
         )
         if written:
-            console().print("written: " + ", ".join(map(str, written)), soft_wrap=True, markup=False)
+            draw_written(written)
     if all(line.reason for line in comparison):
         raise typer.Exit(1)
 

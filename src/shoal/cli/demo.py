@@ -25,7 +25,7 @@ def demo_command(
     """Generate a patient table, protect it, show rows before and after, and write table, manifest and report."""
     import shoal
     from shoal.api.protect import protect
-    from shoal.cli.terminal import console, draw_release, draw_rows, drawn_progress
+    from shoal.cli.terminal import console, draw_release, draw_rows, drawn_progress, printable
     from shoal.core.choices import check_seed
     from shoal.core.grouping import check_k
     from shoal.datasets import EDUCATION_ORDER, patients
@@ -60,7 +60,7 @@ def demo_command(
         progress.stage("writing")
         paths = release.write(folder / "safe.csv", report=folder / "report.html")
     if given.json:
-        typer.echo(release.manifest_json(), nl=False)
+        flags.print_manifest(paths[1])
     if given.silent:
         return
     head = original.head(_SHOWN)
@@ -69,4 +69,5 @@ def demo_command(
     draw_rows(f"\n{paths[0]}: the same patients, protected", shown.columns, shown.rows(), one_line=True)
     console().print()
     draw_release(release, paths)
-    console().print(f"\nopen {folder / 'report.html'} in a browser to look at the evidence", soft_wrap=True)
+    page = printable(str(folder / "report.html"))
+    console().print(f"\nopen {page} in a browser to look at the evidence", soft_wrap=True)

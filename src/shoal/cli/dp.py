@@ -108,7 +108,7 @@ def dp_command(
         progress.stage("writing")
         paths = made.write(output, manifest=manifest)
     if given.json:
-        typer.echo(manifest.read_text(encoding="utf-8"), nl=False)
+        flags.print_manifest(manifest)
     elif not given.quiet:
         _draw(made, paths)
 
@@ -134,25 +134,22 @@ def _decimals(texts: list[str] | None) -> dict[str, int]:
 
 def _draw(made: PrivateRelease, paths: list[Path]) -> None:
     """Print the guarantee and the accounting."""
-    from rich.markup import escape
-
-    from shoal.cli.terminal import console, draw_rows
+    from shoal.cli.terminal import console, draw_rows, draw_warnings, draw_written, printable
 
     out = console()
     name = made.manifest["mechanism"]["name"]
-    out.print(escape(f"mechanism {name}: {made.table.n_rows:,} records released"))
-    out.print(escape(made.guarantee.sentence))
+    out.print(f"mechanism {name}: {made.table.n_rows:,} records released")
+    out.print(made.guarantee.sentence)
     for column in made.manifest["domain"]:
-        out.print(escape(_shown_domain(column)), soft_wrap=True)
+        out.print(printable(_shown_domain(column)), soft_wrap=True)
     rows = [
         (line.query, f"{line.epsilon:.4g}", line.times, line.parts, f"{float(line.total_epsilon):.4g}")
         for line in made.accountant.spends
     ]
     total = ("sum", "", "", "", f"{made.accountant.spent_epsilon:.4g} of {made.accountant.epsilon:g}")
     draw_rows("\nprivacy accounting", ["query", "epsilon", "times", "parts", "total"], [*rows, total])
-    for text in made.warnings:
-        out.print(f"\n[yellow]warning:[/yellow] {escape(text)}")
-    out.print("\nwritten: " + ", ".join(escape(str(path)) for path in paths), soft_wrap=True)
+    draw_warnings(made.warnings)
+    draw_written(paths)
 
 
 _TYPES = {"integer": "whole numbers", "number": "numbers", "date": "dates", "datetime": "dates with time"}

@@ -31,7 +31,7 @@ def evaluate_command(
     Example: shoal evaluate people.csv safe.csv --quasi age,income,region --confidential diagnosis
     """
     from shoal.api.evaluation import evaluate
-    from shoal.cli.terminal import console, draw_rows, drawn_progress
+    from shoal.cli.terminal import console, draw_rows, drawn_progress, printable
 
     with drawn_progress(quiet=given.silent) as progress:
         risks, uses = evaluate(
@@ -48,4 +48,4 @@ def evaluate_command(
     heads = ["column", "IL1s", "mean", "variance", "quantiles", "distribution", "Wasserstein", "changed"]
     draw_rows("\ncolumns", heads, uses.column_rows())
     for note in dict.fromkeys([*risks.notes, *uses.notes]):
-        console().print(f"\n{note}", soft_wrap=True, markup=False)
+        console().print(f"\n{printable(note)}", soft_wrap=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import inspect
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -329,7 +330,20 @@ def print_json(result: Mapping[str, Any]) -> None:
     """Print a result as JSON, with the version of its structure first."""
     import json
 
-    typer.echo(json.dumps({"json_version": JSON_VERSION, **result}, indent=2, ensure_ascii=False))
+    typer.echo(json.dumps({"json_version": JSON_VERSION, **result}, indent=2, ensure_ascii=not _prints_unicode()))
+
+
+def print_manifest(path: Path) -> None:
+    """Print a manifest that was written; where the terminal lacks characters, with escapes that JSON defines."""
+    import json
+
+    text = path.read_text(encoding="utf-8")
+    typer.echo(text if _prints_unicode() else json.dumps(json.loads(text), indent=2) + "\n", nl=False)
+
+
+def _prints_unicode() -> bool:
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return encoding.casefold().replace("-", "").startswith("utf")
 
 
 def use_threads(threads: int | None) -> None:

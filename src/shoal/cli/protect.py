@@ -72,7 +72,7 @@ def protect_command(
         progress.stage("writing")
         paths = release.write(output, manifest=manifest, report=report, public_report=public_report)
     if given.json:
-        typer.echo(manifest.read_text(encoding="utf-8"), nl=False)
+        flags.print_manifest(manifest)
     elif not given.quiet:
         draw_release(release, paths)
 

@@ -21,7 +21,7 @@ def schema_command(
     force: Annotated[bool, typer.Option("--force", help="Replace the output file, also if it was edited.")] = False,
 ) -> None:
     """Propose a role and a kind for each column, with reasons, as a file to review and correct."""
-    from shoal.cli.terminal import console, draw_rows
+    from shoal.cli.terminal import console, draw_rows, printable
     from shoal.schema.inference import infer_schema
     from shoal.schema.loading import load_typed
     from shoal.schema.plan import ReadOptions, schema_dict
@@ -37,13 +37,13 @@ def schema_command(
             )
     schema = infer_schema(load_typed(file, ReadOptions.of(given.read_options())))
     text = format_schema(schema, file.name)
+    if output is not None:
+        write_files({output: lambda target: write_text(target, text)})
     if given.json:
         flags.print_json(schema_dict(schema))
-    if output is None:
-        if not given.json:
-            typer.echo(text, nl=False)
-        return
-    write_files({output: lambda target: write_text(target, text)})
-    if not given.silent:
+    elif output is None:
+        typer.echo(text, nl=False)
+    elif not given.quiet:
         draw_rows("", ["column", "role", "kind", "reason"], schema.explain())
-        console().print(f"\nwritten: {output}. Review it, then use it with --schema {output}", soft_wrap=True)
+        shown = printable(str(output))
+        console().print(f"\nwritten: {shown}. Review it, then use it with --schema {shown}", soft_wrap=True)

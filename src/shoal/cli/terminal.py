@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table as Grid
+from rich.text import Text
 
 from shoal.api.release import Release
 from shoal.core.progress import SILENT, Progress
 
 
 def console() -> Console:
-    """Return the console for results; a file or pipe gets lines of up to 110 characters."""
-    screen = Console(highlight=False)
-    return screen if screen.is_terminal else Console(highlight=False, width=110)
+    """Return the console for results; a file or pipe gets lines of up to 110 characters.
+
+    Text is printed as it is: names of columns and files are never read as markup or emoji codes.
+    """
+    screen = Console(highlight=False, markup=False, emoji=False)
+    return screen if screen.is_terminal else Console(highlight=False, markup=False, emoji=False, width=110)
+
+
+def printable(text: str) -> str:
+    r"""Return a text with control characters as escapes, so that a name cannot steer the terminal.
+
+    Examples
+    --------
+    >>> printable("age\x1b[2J")
+    'age\\x1b[2J'
+    """
+    return "".join(
+        character if character.isprintable() or character == "\n" else character.encode("unicode_escape").decode()
+        for character in text
+    )
 
 
 @contextmanager
 def drawn_progress(*, quiet: bool) -> Iterator[Progress]:
     """Draw progress on the terminal while the block runs; draws nothing where the output is no terminal."""
-    screen = Console(stderr=True)
+    screen = Console(stderr=True, markup=False, emoji=False)
     if quiet or not screen.is_terminal:
         yield SILENT
         return
@@ -34,7 +52,7 @@ def drawn_progress(*, quiet: bool) -> Iterator[Progress]:
 
     bars = Bars(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TimeRemainingColumn(),
         console=screen,
@@ -73,7 +91,7 @@ def draw_release(release: Release, paths: list[Path]) -> None:
     out = console()
     summary = Grid(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in _summary(release):
-        summary.add_row(name, value)
+        summary.add_row(name, printable(value))
     out.print(summary)
     out.print()
     columns = Grid(box=None, padding=(0, 2, 0, 0), header_style="bold")
@@ -84,13 +102,24 @@ def draw_release(release: Release, paths: list[Path]) -> None:
     recodes = {entry["name"]: entry.get("recode", "") for entry in release.manifest["schema"]["columns"]}
     for column in release.schema.quasi:
         share = release.loss.columns[column.name].information_loss
-        bar = "█" * round(20 * min(share, 1.0)) or "▏"
-        columns.add_row(column.name, str(column.kind), recodes[column.name], f"{100 * share:.2f} %", bar)
+        full, thin = ("█", "▏") if out.encoding.startswith("utf") else ("#", "")
+        bar = full * round(20 * min(share, 1.0)) or thin
+        columns.add_row(printable(column.name), str(column.kind), recodes[column.name], f"{100 * share:.2f} %", bar)
     out.print(columns)
-    for remark in release.remarks:
-        out.print(f"\n[yellow]warning:[/yellow] {_plain(str(remark))}")
+    draw_warnings(map(str, release.remarks))
     if paths:
-        out.print("\nwritten: " + ", ".join(_plain(str(path)) for path in paths), soft_wrap=True)
+        draw_written(paths)
+
+
+def draw_warnings(texts: Iterable[str]) -> None:
+    """Print what a person should know before the table is released."""
+    for text in texts:
+        console().print(Text.assemble("\n", ("warning:", "yellow"), " ", printable(text)))
+
+
+def draw_written(paths: Iterable[Path]) -> None:
+    """Print the names of the files that were written, on one line."""
+    console().print("\nwritten: " + ", ".join(printable(str(path)) for path in paths), soft_wrap=True)
 
 
 def _summary(release: Release) -> list[tuple[str, str]]:
@@ -135,16 +164,9 @@ def _summary(release: Release) -> list[tuple[str, str]]:
 
 def draw_rows(title: str, names: list[str], rows: Sequence[tuple[object, ...]], *, one_line: bool = False) -> None:
     """Print a small table, optionally with rows that never take a second line."""
-    grid = Grid(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
+    grid = Grid(title=printable(title), title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in names:
-        grid.add_column(_plain(name), no_wrap=one_line, overflow="ellipsis" if one_line else "fold")
+        grid.add_column(printable(name), no_wrap=one_line, overflow="ellipsis" if one_line else "fold")
     for row in rows:
-        grid.add_row(*("" if value is None else _plain(str(value)) for value in row))
+        grid.add_row(*("" if value is None else printable(str(value)) for value in row))
     console().print(grid)
-
-
-def _plain(text: str) -> str:
-    """Keep square brackets in names from being read as markup."""
-    from rich.markup import escape
-
-    return escape(text)

@@ -65,18 +65,20 @@ def _result(assessment: Any, k: int, achieved: dict[str, Any], *, holds: bool) -
 
 
 def _draw(assessment: Any, k: int, achieved: dict[str, Any]) -> None:
+    from rich.text import Text
+
     from shoal.cli.terminal import console
 
     out = console()
     below = assessment.records_below(k)
-    out.print(
-        f"k={k} {_verdict(assessment.k >= k)}: the smallest of {assessment.sizes.size:,} equivalence classes has "
-        f"{assessment.k:,} of {assessment.records:,} records"
-        + (f"; {below:,} records are in classes below {k}" if below else "")
+    found = (
+        f": the smallest of {assessment.sizes.size:,} equivalence classes has {assessment.k:,} of "
+        f"{assessment.records:,} records" + (f"; {below:,} records are in classes below {k}" if below else "")
     )
+    out.print(Text.assemble(f"k={k} is ", _verdict(assessment.k >= k), found))
     for name, (requested, value, enough) in achieved.items():
-        out.print(f"{name}={requested:g} {_verdict(enough)}: the table has {name}={value:.4g}")
+        out.print(Text.assemble(f"{name}={requested:g} is ", _verdict(enough), f": the table has {name}={value:.4g}"))
 
 
-def _verdict(holds: bool) -> str:
-    return "is [green]satisfied[/green]" if holds else "is [red]violated[/red]"
+def _verdict(holds: bool) -> tuple[str, str]:
+    return ("satisfied", "green") if holds else ("violated", "red")

@@ -246,7 +246,7 @@ def write_text(path: Path, text: str) -> None:
 
 def _read(path: Path, rows: int | None, **options: Any) -> Table:
     known = format_of(path)
-    _check_input(path)
+    check_input(path)
     if known.family == "text":
         from shoal.tables.csv_reader import read_csv
 
@@ -265,9 +265,8 @@ def _read(path: Path, rows: int | None, **options: Any) -> Table:
     return arrow_files.read_parquet(path, rows) if known.family == "parquet" else arrow_files.read_arrow(path, rows)
 
 
-def _check_input(path: Path) -> None:
+def check_input(path: Path) -> None:
     """Raise :class:`FileProblem` if the file does not exist, is no regular file, cannot be opened or is empty."""
-    finish_interrupted(real_target(path).parent)
     check_regular(path)
     try:
         with path.open("rb") as file:
@@ -280,6 +279,8 @@ def _check_input(path: Path) -> None:
 
 def check_regular(path: Path, what: str = "") -> None:
     """Raise :class:`FileProblem` unless an input is a file; a pipe would let the program wait for ever.
+
+    Renames of a process that was killed while it replaced the file are finished first.
 
     Parameters
     ----------
@@ -297,12 +298,15 @@ def check_regular(path: Path, what: str = "") -> None:
     """
     shown = f'{what} "{path}"' if what else str(path)
     try:
+        finish_interrupted(real_target(path).parent)
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         names = [entry.name for entry in path.parent.iterdir() if entry.is_file()] if path.parent.is_dir() else []
         close = suggestion(path.name, names)
         hint = f"; {close}" if close.startswith("did you") else ""
         raise FileProblem(f"{shown} does not exist{hint}") from None
+    except FileProblem:
+        raise
     except (OSError, ValueError) as error:  # a name that is too long, links in a circle, a zero byte in the name
         text = reason(error) if isinstance(error, OSError) else "its name is not possible"
         raise FileProblem(f"{shown} cannot be opened: {text}") from error

@@ -44,8 +44,9 @@ def check_output(path: str | Path, *, inputs: Iterable[str | Path] = (), table: 
         _check_no_input(path, inputs)
     except FileProblem:
         raise
-    except OSError as error:  # names that are too long, links in a circle
-        raise FileProblem(f"{path} cannot be written: {reason(error)}") from error
+    except (OSError, ValueError) as error:  # names that are too long or hold a zero byte, links in a circle
+        text = reason(error) if isinstance(error, OSError) else "its name is not possible"
+        raise FileProblem(f"{path} cannot be written: {text}") from error
 
 
 def _check_place(path: Path) -> None:

@@ -27,7 +27,7 @@ from shoal.tables.dialect import (
     long_fields,
     opened,
 )
-from shoal.tables.files import format_of, read_table
+from shoal.tables.files import check_regular, format_of, read_table
 from shoal.tables.table import Table
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ def read_as_declared(path: Path, names: Sequence[str], **options: Any) -> Table:
         return _read_typed(path, **options)
     import narwhals as nw
 
-    if path.is_dir() or not path.exists():
-        return read_table(path)  # raises
+    check_regular(path)
     dialect, header = _opening(path, names, **options)
     with opened(path) as file:
         content = file.read()
