@@ -99,7 +99,8 @@ def test_a_terminal_without_the_characters_gets_escapes(people, encoding):
 def test_closed_standard_files_receive_no_table(people, closed):
     code = f"import os, sys\nfor number in {closed}: os.close(number)\nos.execv(sys.executable, sys.argv[1:])"
     result = subprocess.run(
-        [sys.executable, "-c", code, sys.executable, "-m", "shoal", "protect", people, "-k", "3", *QUASI, "-o", people.parent / "safe.csv"],
+        [sys.executable, "-c", code, sys.executable, "-m", "shoal", "protect", people, "-k", "3", *QUASI, "-o",
+         people.parent / "safe.csv"],
         check=False, timeout=120,
     )  # fmt: skip
     assert result.returncode == 0
