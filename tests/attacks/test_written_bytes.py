@@ -132,7 +132,7 @@ def test_requirements_beyond_k_are_counted_on_the_file(tmp_path, name):
 def test_the_manifest_names_the_bytes_of_the_file(tmp_path, name):
     table = pl.DataFrame({"age": [30, 31, 40, 42], "diagnosis": ["A", "B", "A", "B"]})
     release = shoal.protect(table, 2, quasi=["age"], confidential=["diagnosis"])
-    path, manifest = release.write(tmp_path / name)
+    path, manifest, _ = release.write(tmp_path / name)
     content = path.read_bytes()
     output = json.loads(manifest.read_text())["output"]
     assert output["file"] == name

@@ -106,10 +106,11 @@ def test_quiet_says_nothing(people, tmp_path):
 def test_the_number_of_threads_never_changes_a_byte(people, tmp_path):
     written = []
     for threads in (1, 2):
-        out = tmp_path / f"safe{threads}.csv"
+        out = tmp_path / str(threads) / "safe.csv"  # the manifest names the file
+        out.parent.mkdir()
         result = run_alone("protect", people, "-k", 3, "--quasi", QUASI, "-o", out, "--threads", threads)
         assert result.returncode == 0, result.stderr
-        written.append((out.read_bytes(), (tmp_path / f"safe{threads}.manifest.json").read_bytes()))
+        written.append((out.read_bytes(), out.with_name("safe.manifest.json").read_bytes()))
     assert written[0] == written[1]
 
 
@@ -180,7 +181,7 @@ def test_demo_leaves_a_report_to_look_at(tmp_path):
     result = run("demo", "--rows", 120, "--missing", 0.1, "--folder", tmp_path / "shoal-demo")
     assert result.returncode == 0, result.stderr
     assert {path.name for path in (tmp_path / "shoal-demo").iterdir()} == {
-        "patients.csv", "safe.csv", "safe.manifest.json", "report.html",
+        "patients.csv", "safe.csv", "safe.manifest.json", "safe.holder.parquet", "report.html",
     }  # fmt: skip
 
 
@@ -380,7 +381,7 @@ def test_effort_and_time_limit_choose_the_method(tmp_path):
         (resolved,) = json.loads(result.stdout)["method"]["resolved"]
         assert resolved["name"] == "mona-plus"
         assert resolved["reason"]
-    before = ["people.csv", "safe.csv", "safe.manifest.json"]
+    before = ["people.csv", "safe.csv", "safe.manifest.json", "safe.holder.parquet"]
     arguments = ("protect", people, "-k", 5, "--quasi", "age,income", "-o", tmp_path / "other.csv")
     refused(run(*arguments, "--time-limit", "soon"), 'time_limit="soon" is not a time', tmp_path, before)
     refused(run(*arguments, "--effort", "much"), 'option effort="much" is not possible', tmp_path, before)
@@ -390,3 +391,37 @@ def test_effort_and_time_limit_choose_the_method(tmp_path):
         tmp_path,
         before,
     )
+
+
+def test_protect_says_which_files_may_be_handed_out(people, tmp_path):
+    safe = tmp_path / "safe.csv"
+    command = ["protect", people, "-k", 4, "--quasi", "age,income", "--identifiers", "name", "--unnamed", "other",
+               "--method", "mdav", "-o"]  # fmt: skip
+    result = run(*command, safe, "--report", tmp_path / "r.html", "--public-report", tmp_path / "p.html")
+    assert result.returncode == 0, result.stderr
+    lines = {line.partition(":")[0]: line for line in result.stdout.splitlines() if line.startswith("written")}
+    released, kept = lines["written, to be released"], lines["written, confidential, keep with the original"]
+    assert all(name in released for name in ("safe.csv", "safe.manifest.json", "p.html"))
+    assert all(name in kept and name not in released for name in ("safe.holder.parquet", "r.html"))
+    none = run(*command, tmp_path / "other.csv", "--holder-record", "none")
+    assert "confidential, keep" not in none.stdout
+    assert not (tmp_path / "other.holder.parquet").exists()
+
+
+def test_a_second_release_starts_from_the_record(people, tmp_path):
+    command = ["-k", 4, "--quasi", "age,income", "--identifiers", "name", "--unnamed", "other", "--method", "mdav"]
+    run("protect", people, *command, "-o", tmp_path / "safe.csv")
+    later = tmp_path / "later.csv"
+    later.write_text("".join(people.read_text().splitlines(keepends=True)[:-3]))
+    record = tmp_path / "safe.holder.parquet"
+    result = run("protect", later, *command, "--previous", record, "-o", tmp_path / "second.csv")
+    assert result.returncode == 0, result.stderr
+    assert "57 kept, 0 changed, 0 new, 3 deleted" in result.stdout
+    stopped = run("protect", later, *command, "--seed", 1, "--previous", record, "-o", tmp_path / "third.csv")
+    refused(stopped, "differ in method.seed")
+    accepted = run(
+        "protect", later, *command, "--seed", 1, "--previous", record, "--accept-second-release",
+        "-o", tmp_path / "third.csv",
+    )  # fmt: skip
+    assert accepted.returncode == 0, accepted.stderr
+    refused(run("protect", later, *command, "--previous", later, "-o", tmp_path / "x.csv"), "is not a holder's record")

@@ -1,5 +1,6 @@
 """The holder's record: found again by keyed hashes, confidential, complete."""
 
+import hashlib
 import json
 import pickle
 import stat
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.errors import FileProblem, SchemaError
+from shoal.errors import FileProblem, ParameterError, SchemaError
 from shoal.flow.holder_record import HolderRecord, hashed_columns, holder_record
 from shoal.flow.record_identity import record_hashes
 from shoal.flow.record_matching import match_records
@@ -199,6 +200,45 @@ class TestFile:
             assert record.is_input(Table.from_native(PEOPLE))
             assert not record.is_input(Table.from_native(PEOPLE[::-1]))
             assert not record.is_input(Table.from_native(PEOPLE.with_columns(pl.col("diagnosis").reverse())))
+
+    @pytest.mark.parametrize("before", [None, 0o644])
+    def test_write_puts_it_beside_the_table_for_its_owner_alone(self, tmp_path, before):
+        path = tmp_path / "safe.holder.parquet"
+        if before is not None:
+            path.touch(before)
+        paths = release().write(tmp_path / "safe.csv.gz")
+        assert paths[2] == path
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        record = HolderRecord.read(path)
+        assert record.header["output"]["sha256"] == hashlib.sha256(paths[0].read_bytes()).hexdigest()
+        assert record.is_input(Table.from_native(PEOPLE))
+
+    def test_write_takes_another_name_or_none(self, tmp_path):
+        made = release()
+        assert made.write(tmp_path / "safe.csv", holder_record="none") == [
+            tmp_path / "safe.csv", tmp_path / "safe.manifest.json",
+        ]  # fmt: skip
+        made.write(tmp_path / "safe.csv", holder_record=tmp_path / "kept.parquet")
+        assert HolderRecord.read(tmp_path / "kept.parquet").rows.height == 90
+        with pytest.raises(ParameterError, match="is a Parquet file"):
+            made.write(tmp_path / "safe.csv", holder_record=tmp_path / "kept.csv")
+        with pytest.raises(ParameterError, match="need different files"):
+            made.write(tmp_path / "safe.parquet", holder_record=tmp_path / "safe.parquet")
+
+    def test_a_loaded_release_writes_none(self, tmp_path):
+        loaded = pickle.loads(pickle.dumps(release()))
+        assert len(loaded.write(tmp_path / "safe.csv")) == 2
+        with pytest.raises(ParameterError, match="no handle to its original"):
+            loaded.write(tmp_path / "safe.csv", holder_record=tmp_path / "kept.parquet")
+
+    def test_the_record_of_the_earlier_release_is_never_replaced(self, tmp_path):
+        record = release().write(tmp_path / "safe.csv")[2]
+        before = record.read_bytes()
+        second = release(PEOPLE[:80], previous=record)
+        with pytest.raises(FileProblem, match="the output is the input"):
+            second.write(tmp_path / "safe.csv")
+        assert record.read_bytes() == before
+        assert second.write(tmp_path / "later.csv")[2] == tmp_path / "later.holder.parquet"
 
     @pytest.mark.parametrize("content", ["text", "parquet", "version", None])
     def test_another_file_is_refused_in_one_sentence(self, tmp_path, content):

@@ -34,7 +34,7 @@ def test_the_path_of_the_manifest_is_returned(tmp_path):
 )
 def test_two_outputs_in_one_file_raise_an_error(tmp_path, others):
     paths = {name: None if other is None else f"{tmp_path}/{other}" for name, other in others.items()}
-    with pytest.raises(ParameterError, match="table, manifest and reports need different files"):
+    with pytest.raises(ParameterError, match="table, manifest, holder's record and reports need different files"):
         check_targets(tmp_path / "safe.csv", **paths)
 
 

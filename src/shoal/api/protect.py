@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -226,9 +227,9 @@ def run_plan(
     if previous is not None:
         from shoal.flow.second_release import run_second_release
 
-        return Release(
-            run_second_release(prepared, plan, previous, accepted=accept_second_release, progress=progress), table
-        )
+        released = run_second_release(prepared, plan, previous, accepted=accept_second_release, progress=progress)
+        files = (Path(previous),) if isinstance(previous, str | Path) else ()
+        return Release(released, replace(table, inputs=(*table.inputs, *files)))
     if accept_second_release:
         raise ParameterError("accept_second_release is about an earlier release; name its holder's record in previous=")
     return Release(run_prepared(prepared, plan, progress=progress), table)

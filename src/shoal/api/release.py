@@ -21,11 +21,12 @@ from shoal.schema.columns import Role, Schema
 from shoal.schema.plan import Plan
 from shoal.tables import Table, write_files
 from shoal.tables.files import write_directly, write_text
-from shoal.tables.targets import check_report, check_targets
+from shoal.tables.targets import check_report, check_targets, holder_record_path
 
 if TYPE_CHECKING:
     from shoal.evaluate.risk import Risk
     from shoal.evaluate.utility import Utility
+    from shoal.flow.holder_record import HolderRecord
     from shoal.privacy.assessment import Assessment
     from shoal.tables.written import WrittenFile
 
@@ -187,10 +188,13 @@ class Release:
         path: str | Path,
         *,
         manifest: str | Path | None = None,
+        holder_record: str | Path | None = None,
         report: str | Path | None = None,
         public_report: str | Path | None = None,
     ) -> list[Path]:
-        """Write table, manifest and, if requested, reports; all of them or none.
+        """Write table, manifest, holder's record and, if requested, reports; all of them or none.
+
+        Table, manifest and public report can be handed out. The holder's record and the full report are confidential.
 
         Parameters
         ----------
@@ -198,6 +202,10 @@ class Release:
             The output file; its extension sets the format.
         manifest
             The file of the manifest; by default beside the table, ``safe.csv`` with ``safe.manifest.json``.
+        holder_record
+            The file of the holder's record (:class:`shoal.HolderRecord`), which is needed for a second release of the
+            same people; by default beside the table, ``safe.holder.parquet``, mode 0600; ``none`` for none. A release
+            that was loaded or copied has no handle to its original, so that no record can be written.
         report
             The file of the report for the data holder; none by default.
         public_report
@@ -211,7 +219,10 @@ class Release:
         from shoal.flow.recount_file import recount_file
 
         path = Path(path)
-        manifest = check_targets(path, manifest, report, public_report=public_report, inputs=self._inputs())
+        record = None if holder_record is None and self._original is None else holder_record_path(path, holder_record)
+        manifest = check_targets(
+            path, manifest, report, public_report=public_report, holder_record=record, inputs=self._inputs()
+        )
         found: list[WrittenFile] = []
 
         def write_table(temporary: Path) -> None:
@@ -222,11 +233,14 @@ class Release:
             write_text(temporary, self.manifest_json(found[0]))
 
         writers: dict[Path, Callable[[Path], None]] = {path: write_table, manifest: write_manifest}
+        if record is not None:
+            original = self._needed_original()
+            writers[record] = lambda temporary: self._record(original, found[0]).write(temporary)
         if report is not None:
             writers[Path(report)] = self._report_writer(self._original, public=False)
         if public_report is not None:
             writers[Path(public_report)] = self._report_writer(None, public=True)
-        write_files(writers)
+        write_files(writers, private=() if record is None else (record,))
         return list(writers)
 
     def report(self, path: str | Path, *, public: bool = False, original: Any = None) -> Path:
@@ -259,6 +273,11 @@ class Release:
                 "or shoal.utility(original, release.data)"
             )
         return self._original
+
+    def _record(self, original: Table, written: WrittenFile) -> HolderRecord:
+        from shoal.flow.holder_record import holder_record
+
+        return holder_record(self.released, original, written=written.as_dict())
 
     def _inputs(self) -> list[Path]:
         """Return the files that the release was made from, which no output may replace."""

@@ -68,6 +68,6 @@ def demo_command(
     shown = release.data.head(_SHOWN)
     draw_rows(f"\n{paths[0]}: the same patients, protected", shown.columns, shown.rows(), one_line=True)
     console().print()
-    draw_release(release, paths)
+    draw_release(release, paths, confidential=paths[2:])
     page = printable(str(folder / "report.html"))
     console().print(f"\nopen {page} in a browser to look at the evidence", soft_wrap=True)

@@ -28,6 +28,12 @@ def protect_command(
     public_report: Annotated[
         Path | None, typer.Option(help="Write the report for publication, without figures of the original.")
     ] = None,
+    holder_record: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Holder's record, confidential; beside the output if not given, none to write none."
+        ),
+    ] = None,
     previous: Annotated[
         Path | None,
         typer.Option(help="Holder's record of an earlier release of the same people, whose groups are kept."),
@@ -48,9 +54,12 @@ def protect_command(
     """
     from shoal.api.protect import protect
     from shoal.cli.terminal import draw_release, drawn_progress
-    from shoal.tables.targets import check_targets
+    from shoal.tables.targets import check_targets, holder_record_path
 
-    manifest = check_targets(output, manifest, report, public_report=public_report, inputs=given.inputs(file))
+    record = holder_record_path(output, holder_record)
+    manifest = check_targets(
+        output, manifest, report, public_report=public_report, holder_record=record, inputs=given.inputs(file, previous)
+    )
     with drawn_progress(quiet=given.silent) as progress:
         release = protect(
             file,
@@ -70,11 +79,13 @@ def protect_command(
             progress=progress,
         )
         progress.stage("writing")
-        paths = release.write(output, manifest=manifest, report=report, public_report=public_report)
+        paths = release.write(
+            output, manifest=manifest, holder_record=record or "none", report=report, public_report=public_report
+        )
     if given.json:
         flags.print_manifest(manifest)
     elif not given.quiet:
-        draw_release(release, paths)
+        draw_release(release, paths, confidential=[path for path in (record, report) if path is not None])
 
 
 def method_options(method: str, texts: list[str] | None) -> dict[str, Any]:

@@ -86,8 +86,8 @@ class _Drawn(Progress):
             self._bars.update(self._task, description=f"{self._name}: {text}")
 
 
-def draw_release(release: Release, paths: list[Path]) -> None:
-    """Print a summary of a release."""
+def draw_release(release: Release, paths: list[Path], confidential: Sequence[Path] = ()) -> None:
+    """Print a summary of a release, and which of its files may be handed out."""
     out = console()
     summary = Grid(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in _summary(release):
@@ -107,8 +107,11 @@ def draw_release(release: Release, paths: list[Path]) -> None:
         columns.add_row(printable(column.name), str(column.kind), recodes[column.name], f"{100 * share:.2f} %", bar)
     out.print(columns)
     draw_warnings(map(str, release.remarks))
-    if paths:
-        draw_written(paths)
+    public = [path for path in paths if path not in confidential]
+    if public:
+        draw_written(public, "written, to be released")
+    if confidential:
+        draw_written(confidential, "written, confidential, keep with the original")
 
 
 def draw_warnings(texts: Iterable[str]) -> None:
@@ -117,9 +120,9 @@ def draw_warnings(texts: Iterable[str]) -> None:
         console().print(Text.assemble("\n", ("warning:", "yellow"), " ", printable(text)))
 
 
-def draw_written(paths: Iterable[Path]) -> None:
+def draw_written(paths: Iterable[Path], heading: str = "written") -> None:
     """Print the names of the files that were written, on one line."""
-    console().print("\nwritten: " + ", ".join(printable(str(path)) for path in paths), soft_wrap=True)
+    console().print(f"\n{heading}: " + ", ".join(printable(str(path)) for path in paths), soft_wrap=True)
 
 
 def _summary(release: Release) -> list[tuple[str, str]]:

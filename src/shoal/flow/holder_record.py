@@ -106,7 +106,7 @@ class HolderRecord:
         import pyarrow.parquet as pq
 
         path.touch(mode=0o600)
-        path.chmod(0o600)
+        path.chmod(0o600)  # a file that existed before keeps its old mode otherwise
         table = self.rows.to_arrow().replace_schema_metadata({_METADATA: json.dumps(self.header).encode()})
         pq.write_table(
             table, path, compression="lz4", use_dictionary=False, write_statistics=False,
@@ -135,7 +135,9 @@ class HolderRecord:
         return cls(header, pl.DataFrame(pl.from_arrow(table)))
 
 
-def holder_record(released: Released, original: Table, key: bytes | None = None) -> HolderRecord:
+def holder_record(
+    released: Released, original: Table, *, written: Mapping[str, object] | None = None, key: bytes | None = None
+) -> HolderRecord:
     """Return the holder's record of a release.
 
     Parameters
@@ -144,6 +146,8 @@ def holder_record(released: Released, original: Table, key: bytes | None = None)
         The release.
     original
         The table that was protected.
+    written
+        Name, size and digest of the file that the release was written to.
     key
         256 bits; drawn at random if not given. Give one in tests only.
 
@@ -170,7 +174,7 @@ def holder_record(released: Released, original: Table, key: bytes | None = None)
             "columns": len(original.names),
             "fingerprint": _fingerprint(original, hashes[tuple(sorted(original.names))], key),
         },
-        "output": released.manifest["output"],
+        "output": released.manifest["output"] | dict(written or {}),
         "hashed": {name: list(names) for name, names in hashed.items()},
         "plan": full_plan(released.plan, original),
         "plan_digest": released.plan.digest(),

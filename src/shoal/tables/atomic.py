@@ -14,7 +14,7 @@ import os
 import shutil
 import signal
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import count
@@ -28,7 +28,7 @@ _count = count()
 _written: list[Path] = []
 
 
-def write_files(writers: Mapping[Path, Callable[[Path], None]]) -> None:
+def write_files(writers: Mapping[Path, Callable[[Path], None]], *, private: Collection[Path] = ()) -> None:
     """Write several files so that either all of them appear, complete, or none.
 
     The writers run in the given order; each receives a temporary path with the name of its target, and may read the
@@ -40,6 +40,8 @@ def write_files(writers: Mapping[Path, Callable[[Path], None]]) -> None:
     ----------
     writers
         For each target a function that writes the content to the path that it receives.
+    private
+        The targets that only their owner may read (mode 0600), also where a file with another mode is replaced.
 
     Examples
     --------
@@ -60,8 +62,11 @@ def write_files(writers: Mapping[Path, Callable[[Path], None]]) -> None:
             with deferred_signals():
                 stages.append(_Stage(target))
             stages[-1].fill(writer)
-        for stage in stages:
-            stage.set_mode()
+        for path, stage in zip(writers, stages, strict=True):
+            if path in private:
+                stage.file.chmod(0o600)
+            else:
+                stage.set_mode()
         with deferred_signals():
             _switch(stages[::-1])
             _written.extend(map(Path, writers))
@@ -105,7 +110,7 @@ def check_distinct(targets: Sequence[Path]) -> None:
             found = target.stat()
             known.append((found.st_dev, found.st_ino))
     if len(set(known)) < len(known) or len({real_target(target) for target in targets}) < len(targets):
-        raise ParameterError("table, manifest and reports need different files")
+        raise ParameterError("table, manifest, holder's record and reports need different files")
 
 
 def reason(error: OSError) -> str:

@@ -86,6 +86,7 @@ def check_targets(
     report: str | Path | None,
     *,
     public_report: str | Path | None = None,
+    holder_record: Path | None = None,
     inputs: Iterable[str | Path] = (),
 ) -> Path:
     """Return the path of the manifest; raises if an output cannot be written or two outputs are the same file.
@@ -98,6 +99,8 @@ def check_targets(
         The manifest; ``None`` for :func:`default_manifest_path`.
     report, public_report
         The reports; ``None`` for none.
+    holder_record
+        The holder's record; ``None`` for none.
     inputs
         The input files; no output may be one of them.
     """
@@ -108,7 +111,10 @@ def check_targets(
     for page in (report, public_report):
         if page is not None:
             check_report(Path(page), inputs)
-    check_distinct([Path(output) for output in (path, manifest, report, public_report) if output is not None])
+    if holder_record is not None:
+        check_output(holder_record, inputs=inputs, table=False)
+    outputs = (path, manifest, holder_record, report, public_report)
+    check_distinct([Path(output) for output in outputs if output is not None])
     return manifest
 
 
@@ -117,6 +123,27 @@ def check_report(path: Path, inputs: Iterable[str | Path] = ()) -> None:
     if path.suffix.lower() not in {".html", ".htm"}:
         raise ParameterError(f"the report is a web page; call it {path.stem or 'report'}.html instead of {path.name}")
     check_output(path, inputs=inputs, table=False)
+
+
+def holder_record_path(path: Path, given: str | Path | None) -> Path | None:
+    """Return the file of the holder's record: the one that is named, none, or by default one beside the table.
+
+    Examples
+    --------
+    >>> holder_record_path(Path("out/safe.csv.gz"), None).name, holder_record_path(Path("safe.csv"), "none")
+    ('safe.holder.parquet', None)
+    """
+    if given is None:
+        name = f"{Path(path.name.removesuffix('.gz')).stem}.holder.parquet"
+        return path.with_name(name) if path.name else None  # a path without a name is no file: check_output says so
+    if str(given) == "none":
+        return None
+    if Path(given).suffix != ".parquet":
+        raise ParameterError(
+            f"the holder's record is a Parquet file; call it {Path(given).stem or 'safe.holder'}.parquet instead of "
+            f"{Path(given).name}, or none"
+        )
+    return Path(given)
 
 
 def default_manifest_path(path: Path) -> Path:
