@@ -412,6 +412,28 @@ def test_an_index_that_is_named_among_the_columns_is_a_column():
     assert release.remarks == ()
 
 
+def test_the_work_grows_linearly_with_the_number_of_columns(monkeypatch, tmp_path):
+    """Names and types of a wide table are not listed again for each column."""
+    listed = []
+
+    def counted(name):
+        found = getattr(pl.DataFrame, name).fget
+        return property(lambda frame: listed.append(frame.width) or found(frame))
+
+    for name in ("columns", "schema", "dtypes"):
+        monkeypatch.setattr(pl.DataFrame, name, counted(name))
+    totals = []
+    for width in (50, 200):
+        path = tmp_path / f"{width}.csv"
+        frame = pl.DataFrame({f"x{j}": np.arange(12) * j for j in range(width)})
+        frame.write_csv(path)
+        listed.clear()
+        release = shoal.protect(path, 3, quasi=frame.columns, method="mdav")
+        release.write(tmp_path / "safe.csv", public_report=tmp_path / "safe.html")
+        totals.append(sum(listed))
+    assert totals[1] < 5 * totals[0]  # quadratic work would be 16 times as much
+
+
 def test_a_sampling_weight_is_written_as_it_was_read(tmp_path):
     (tmp_path / "a.csv").write_text("age;weight\n1;1,50\n1;2\n9;0,250\n9;10,0\n")
     release = shoal.protect(tmp_path / "a.csv", 2, quasi=["age"], sampling_weight="weight", method="mdav")

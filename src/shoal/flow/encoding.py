@@ -258,7 +258,11 @@ class Encoding:
     version: int = ENCODING_VERSION
 
     def __getitem__(self, name: str) -> ColumnEncoding:
-        return {entry.column.name: entry for entry in self.quasi}[name]
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, ColumnEncoding]:
+        return {entry.column.name: entry for entry in self.quasi}
 
     def __repr__(self) -> str:
         return f"<Encoding: {len(self.quasi)} quasi-identifiers, {self.records:,} records>"

@@ -86,7 +86,7 @@ def _formatted(rows: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
             column = column.dt.to_string("iso")
         elif dtype == pl.Time:
             column = column.dt.to_string("%H:%M:%S%.f")
-        elif not _needs_text(rows, name, dialect):
+        elif not _needs_text(rows, name, dtype, dialect):
             continue
         else:
             column = column.cast(pl.String)
@@ -98,8 +98,7 @@ def _formatted(rows: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
     return rows.with_columns(changed) if changed else rows
 
 
-def _needs_text(rows: pl.DataFrame, name: str, dialect: Dialect) -> bool:
-    dtype = rows.schema[name]
+def _needs_text(rows: pl.DataFrame, name: str, dtype: pl.DataType, dialect: Dialect) -> bool:
     if name in dialect.na_values and rows[name].null_count():
         return True
     if dialect.decimal == ",":

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,10 +130,14 @@ class Table:
         """The table in the DataFrame library of the input."""
         return self.frame.to_native()
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The names of the columns, in order."""
         return self.frame.columns
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.names)
 
     @property
     def n_rows(self) -> int:
@@ -201,7 +206,8 @@ class Table:
             if len(column) != self.n_rows:
                 raise DataError(f'column "{name}" has {len(column)} new values for {self.n_rows} records')
         labels = self.labels.after_replacing(columns) if self.labels else None
-        same_types = all(self.frame.schema[name] == column.dtype for name, column in columns.items())
+        schema = self.frame.schema
+        same_types = all(schema[name] == column.dtype for name, column in columns.items())
         if self.frame.implementation.is_polars() and same_types:
             frame = self.frame.with_columns(*(column.alias(name) for name, column in columns.items()))
         else:
@@ -214,10 +220,11 @@ class Table:
         """Return the table without some columns."""
         names = list(names)
         self._check_names(names)
-        kept = [name for name in self.names if name not in set(names)]
+        dropped = set(names)
+        kept = [name for name in self.names if name not in dropped]
         if not kept:
             raise SchemaError("no column is left in the table; keep at least one")
-        labels = self.labels.without(names) if self.labels else None
+        labels = self.labels.without(dropped) if self.labels else None
         return replace(self, frame=self.frame.select(kept), labels=labels)
 
     def fingerprint(self) -> str:
@@ -252,7 +259,7 @@ class Table:
 
     def _check_names(self, names: Iterable[str]) -> None:
         for name in names:
-            if name not in self.names:
+            if name not in self._known:
                 raise UnknownColumn(name, self.names)
 
 
