@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from shoal.api.evaluation import evaluate as evaluate_release
     from shoal.api.protect import group, protect, run_plan
     from shoal.api.release import Release
+    from shoal.api.release_check import verify_release
     from shoal.core.grouping import Grouping
     from shoal.core.hierarchy import Hierarchy
     from shoal.core.progress import Progress
@@ -78,6 +79,7 @@ _HOMES = {
     "satisfy_requirements": "shoal.flow.satisfy",
     "utility": "shoal.evaluate.utility",
     "verify": "shoal.api.checks",
+    "verify_release": "shoal.api.release_check",
 }
 _MODULES = ("datasets", "dp", "errors")
 
@@ -126,6 +128,7 @@ __all__ = [
     "satisfy_requirements",
     "utility",
     "verify",
+    "verify_release",
 ]
 
 

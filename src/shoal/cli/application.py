@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from shoal.cli import assess, compare, demo, dp, evaluate, methods, protect, schema, verify
+from shoal.cli import assess, compare, demo, dp, evaluate, methods, protect, schema, sign, verify
 from shoal.cli.process import INTERRUPTED, Terminated, guarded_output, open_standard_files, sigterm_raises
 from shoal.errors import GroupTooSmall, ParameterError, RequirementNotMet, ShoalError, one_line
 
@@ -24,6 +24,8 @@ app = typer.Typer(
 )
 app.command("protect")(protect.protect_command)
 app.command("verify")(verify.verify_command)
+app.command("sign")(sign.sign_command)
+app.command("fingerprint")(sign.fingerprint_command)
 app.command("assess")(assess.assess_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.command("compare")(compare.compare_command)

@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from shoal.cli import flags
-from shoal.errors import SchemaError
+from shoal.errors import ParameterError, SchemaError
 
 
 @flags.command("roles", "models", "counting", "reading", "output")
 def verify_command(
     given: flags.Given,
     file: flags.File,
-    k: flags.K,
+    k: Annotated[int | None, typer.Option("-k", "--k", help="Minimum group size (k).")] = None,
     delta: Annotated[float | None, typer.Option(help="delta-disclosure: maximum |ln(q/p)|.")] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(help="Manifest of the release: its file, plan, k and requirements are checked against the table."),
+    ] = None,
+    signature: Annotated[Path | None, typer.Option(help="Detached signature of the manifest.")] = None,
+    signer: Annotated[
+        Path | None, typer.Option(help="Public key of the signer (SSH or minisign), or a list of allowed signers.")
+    ] = None,
 ) -> None:
     """Verify k and further requirements on a table; exit code 0 if all are satisfied, 1 if one is violated.
 
     Example: shoal verify safe.csv -k 5 --quasi age,region --confidential diagnosis --l 3 --t 0.2
+
+    Example: shoal verify safe.csv --manifest safe.manifest.json
     """
+    if manifest is not None:
+        _verify_release(given, file, manifest, signature, signer, k=k, delta=delta)
+        return
+    if signature is not None or signer is not None:
+        raise ParameterError("--signature and --signer are about a manifest; name it with --manifest")
+    if k is None:
+        raise ParameterError("name what is verified: -k with --quasi, or the manifest of the release with --manifest")
     from shoal.api.checks import assess, requirements_of
     from shoal.cli.terminal import drawn_progress
 
@@ -48,6 +66,39 @@ def verify_command(
         _draw(assessment, k, achieved)
     if not holds:
         raise typer.Exit(1)
+
+
+def _verify_release(
+    given: flags.Given, file: Path, manifest: Path, signature: Path | None, signer: Path | None, **further: Any
+) -> None:
+    """Check a file against its manifest, which states roles and requirements."""
+    from shoal.api.release_check import verify_release
+    from shoal.cli.terminal import console, drawn_progress, printable
+
+    stated = {**given.columns(), **given.requirements(), **further, "schema": given.schema}
+    named = [name for name, value in stated.items() if value is not None]
+    if named:
+        raise ParameterError(
+            f"--{named[0].replace('_', '-')} is stated by the manifest; give --manifest, or roles and requirements"
+        )
+    with drawn_progress(quiet=given.silent) as progress:
+        check = verify_release(
+            file, manifest, signature=signature, signer=signer, read_options=given.read_options(), progress=progress
+        )
+    if given.json:
+        flags.print_json(check.to_dict())
+    elif not given.quiet:
+        for each in check.checks:
+            verdict = _verdict(each.holds is True)
+            console().print(f"{each.name} {verdict}: {_escaped(printable(each.text))}", soft_wrap=True)
+    if not check.satisfied:
+        raise typer.Exit(1)
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
 
 
 def _result(assessment: Any, k: int, achieved: dict[str, Any], *, holds: bool) -> dict[str, Any]:
