@@ -25,9 +25,12 @@ from pyarrow import feather, parquet
 
 import shoal
 from shoal.flow import released as released_module
+from shoal.flow.column_recode import ColumnTask
 from shoal.report import column_distributions
 from shoal.schema.columns import ALLOWED_RECODES, Kind, Recode
 from shoal.tables import arrow_files, column_labels, stats_files
+from shoal.tables.replacing import with_missing
+from shoal.tables.value_codes import missing_mask
 
 from attacks.byte_search import file_contents, object_contents
 
@@ -315,6 +318,14 @@ def leaks_of(name, part, recode, endings, folder):
 
 
 def test_the_search_finds_values_under_missing_cells(monkeypatch, tmp_path):
+    """The wrong version: cells of the original column are marked as missing."""
+    suppressed = ColumnTask._suppressed
+
+    def marked(task):
+        found = suppressed(task)
+        return replace(found, series=with_missing(task.series, missing_mask(found.series)))
+
+    monkeypatch.setattr(ColumnTask, "_suppressed", marked)
     monkeypatch.setattr(released_module, "clean_copy", lambda table: table)
     for name in ("pyarrow", "pandas nullable", "parquet"):
         leaks = leaks_of(name, None if name == "parquet" else False, "suppress", ["arrow", "feather"], tmp_path)

@@ -1,6 +1,7 @@
 """Representatives, one group after the other."""
 
 import statistics
+from fractions import Fraction
 
 import numpy as np
 
@@ -8,6 +9,12 @@ import numpy as np
 def per_group(function, values, labels, weights=None):
     weights = np.ones(len(values)) if weights is None else weights
     return np.array([function(values[labels == g], weights[labels == g]) for g in range(labels.max() + 1)])
+
+
+def exact_mean(values, weights):
+    """The mean of numbers without any rounding."""
+    values, weights = [Fraction(v) for v in values], [Fraction(w) for w in weights]
+    return sum(v * w for v, w in zip(values, weights, strict=True)) / sum(weights)
 
 
 def mean(values, weights):

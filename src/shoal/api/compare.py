@@ -33,7 +33,7 @@ from shoal.flow.released import Released
 from shoal.methods.registry import get_method
 from shoal.schema.columns import Role, Schema
 from shoal.schema.loading import load
-from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions
+from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions, Sums
 from shoal.schema.requirements import Requirements
 from shoal.tables import Table, check_output, write_files
 from shoal.tables.files import write_text
@@ -260,6 +260,7 @@ def compare(
     t: float | Iterable[float] | None = None,
     schema: Schema | str | Path | None = None,
     decimals: Decimals = "input",
+    sums: Sums = "rounded",
     seed: int = 0,
     time_limit: float | str | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -284,8 +285,8 @@ def compare(
         One or several targets of l-diversity and t-closeness, tried in every combination.
     schema
         A schema, the path of a schema file, or TOML text.
-    decimals
-        Decimals of released numbers, as in :func:`shoal.protect`.
+    decimals, sums
+        Decimals of released numbers and totals of columns, as in :func:`shoal.protect`.
     seed
         Seed of the random numbers, also for the sample of linked records.
     time_limit
@@ -336,7 +337,7 @@ def compare(
     results = []
     for position, (call, line) in enumerate(grid, start=1):
         step = _Named(progress, f"{line.name} ({position} of {len(grid)})")
-        task = _Task(prepared, arrays, call, decimals, reading, requested, seed)
+        task = _Task(prepared, arrays, call, decimals, sums, reading, requested, seed)
         results.append(task.tried(line, step))
     return Comparison(_with_efficient(results), table.n_rows, backend_of(table.native), table.inputs)
 
@@ -378,6 +379,7 @@ class _Task:
     arrays: MethodData
     call: MethodCall
     decimals: Decimals
+    sums: Sums
     reading: ReadOptions
     requested: Mapping[str, Any]
     seed: int
@@ -403,7 +405,7 @@ class _Task:
         started = perf_counter()
         check_k(line.k, self.prepared.n)
         requirements = Requirements(k=line.k, **{**self.requested, "l": line.l, "t": line.t})
-        plan = Plan(self.prepared.schema, requirements, self.call, self.decimals, self.reading)
+        plan = Plan(self.prepared.schema, requirements, self.call, self.decimals, self.sums, self.reading)
         released = run_prepared(self.prepared, plan, data=self.arrays, progress=progress)
         return released, perf_counter() - started
 

@@ -24,7 +24,7 @@ from shoal.methods.registry import get_method
 from shoal.methods.running import run
 from shoal.schema.columns import Recode, Schema
 from shoal.schema.loading import load
-from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions
+from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions, Sums
 from shoal.schema.requirements import Diversity, Requirements
 from shoal.tables import Table
 
@@ -61,6 +61,7 @@ def protect(
     hierarchies: Mapping[str, Any] | None = None,
     global_recoding: bool = False,
     decimals: Decimals = "input",
+    sums: Sums = "rounded",
     max_size: int | None = None,
     l: float | None = None,
     l_kind: Diversity | str = Diversity.DISTINCT,
@@ -129,7 +130,10 @@ def protect(
         Records with identical quasi-identifiers stay in one group, so that equal values are always replaced by the same
         value; otherwise they may be separated (local recoding), which loses less.
     decimals
-        Decimals of released numbers: ``input`` (integer columns stay integers and keep their sum), a number, ``full``.
+        Decimals of released numbers: ``input`` (integer columns stay integers), a number, ``full``.
+    sums
+        Totals of columns that are replaced by means: ``rounded`` (default; means are rounded such that a difference
+        between the totals of two releases discloses no record) or ``exact`` (totals are kept).
     max_size
         Maximum group size.
     l, l_kind, c
@@ -179,7 +183,7 @@ def protect(
     requirements = Requirements(k=k, **{name: given[name] for name in REQUIREMENT_FIELDS})
     call = method_call(method, options, effort=effort, seed=seed, time_limit=time_limit)
     table, full_schema = load(data, schema, {name: given[name] for name in SCHEMA_FIELDS}, reading, progress)
-    plan = Plan(full_schema, requirements, call, decimals, reading)
+    plan = Plan(full_schema, requirements, call, decimals, sums, reading)
     return run_plan(
         table, plan, previous=previous, accept_second_release=accept_second_release, progress=progress
     )  # fmt: skip
@@ -249,7 +253,7 @@ def run_prepared(
         grouped = group_records(prepared, requirements, plan.method, data=arrays, blocks=blocks, progress=progress)
     if not shared and Recode.MEDOID not in resolve_recodes(prepared, grouped).values():
         arrays.forget()  # the coordinates are not needed any more, and recoding needs the memory
-    recoded = recode_table(prepared, grouped, decimals=plan.decimals, data=arrays, progress=progress)
+    recoded = recode_table(prepared, grouped, decimals=plan.decimals, sums=plan.sums, data=arrays, progress=progress)
     return release_table(plan, prepared, grouped, recoded, progress=progress)
 
 

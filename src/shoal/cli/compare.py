@@ -52,6 +52,7 @@ def compare_command(
             **given.columns(),
             **given.requirements(),
             decimals=given.decimals(),  # type: ignore[arg-type]  # checked by the plan
+            sums=given.sums(),  # type: ignore[arg-type]  # checked by the plan
             time_limit=given.values["time_limit"],
             seed=seed,
             read_options=given.read_options(),

@@ -93,6 +93,9 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
         "decimals": (
             _one(str, "Decimals of released numbers: input (default; integers stay integers), a number, full."), None,
         ),
+        "sums": (
+            _one(str, "Totals of columns replaced by means: rounded (default, discloses no record) or exact."), None,
+        ),
         "max_size": (_one(int, "Maximum group size."), None),
         "time_limit": (_one(str, "Time limit of the method, for example 60s, 5m or 2h."), None),
     },
@@ -214,6 +217,10 @@ class Given:
         """Return the decimals of released numbers."""
         text = self.values.get("decimals") or "input"
         return int(text) if text.isdecimal() else text
+
+    def sums(self) -> str:
+        """Return how totals are released."""
+        return self.values.get("sums") or "rounded"
 
     def counting(self) -> dict[str, Any]:
         """Return how confidential attributes and missing values are counted."""

@@ -69,6 +69,7 @@ def protect_command(
             **given.columns(),
             **given.requirements(),
             decimals=given.decimals(),  # type: ignore[arg-type]  # checked by the plan
+            sums=given.sums(),  # type: ignore[arg-type]  # checked by the plan
             seed=seed,
             effort=effort,
             time_limit=given.values["time_limit"],

@@ -10,6 +10,7 @@ O(n log n).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,24 @@ from shoal.core.compiled import compiled
 from shoal.core.grouping import Groups
 
 INTERPRETED_RECORDS = 5_000  # up to here the plain loop is faster than compiling it
+SPLIT = 134_217_729.0  # 2**27 + 1 splits a float into two halves whose products are exact
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSummary:
+    """Mean, minimum and maximum of each group; NaN where a value of the group is missing.
+
+    Parameters
+    ----------
+    means
+        Each lies between the minimum and the maximum, and equals them where they are equal.
+    lowest, highest
+        Minimum and maximum.
+    """
+
+    means: NDArray[np.float64]
+    lowest: NDArray[np.float64]
+    highest: NDArray[np.float64]
 
 
 def group_means(
@@ -26,19 +45,152 @@ def group_means(
 ) -> NDArray[np.float64]:
     """Return the mean of each group, weighted by the sampling weights if there are any.
 
+    The mean is the exact one, rounded once, so it lies between minimum and maximum of the group, and the mean of equal
+    values is that value.
+
     Examples
     --------
     >>> group_means(np.array([1.0, 3.0, 10.0, 20.0]), Groups([0, 0, 1, 1]))
     array([ 2., 15.])
     >>> group_means(np.array([1.0, 3.0]), Groups([0, 0]), np.array([3.0, 1.0]))
     array([1.5])
+    >>> group_means(np.array([0.1, 0.1, 0.1]), Groups([0, 0, 0]))  # a plain sum gives 0.10000000000000002
+    array([0.1])
     """
-    if np.fmax.reduce(np.abs(values)) > 1e280:  # sums of such numbers would overflow, their means do not
-        shrink = 2.0**-64
-        return group_means(values * shrink, grouping, weights) / shrink
+    return group_summary(values, grouping, weights).means
+
+
+def group_summary(
+    values: NDArray[np.float64], grouping: Groups, weights: NDArray[np.float64] | None = None
+) -> GroupSummary:
+    """Return mean, minimum and maximum of each group.
+
+    Sums are kept as two floats each (Dekker 1971), which leaves an error far below the last digit of the mean.
+
+    Examples
+    --------
+    >>> group_summary(np.array([1e17, 0.3, -1e17]), Groups([0, 0, 0])).means
+    array([0.1])
+    """
+    groups, labels = len(grouping), grouping.labels
+    large = values.size > INTERPRETED_RECORDS
+    lowest, highest = (_extremes if large else _extremes.function)(values, labels, groups)
+    factors = _factors(lowest, highest)
+    scaled = values if factors is None else values * factors[labels]
+    sums = _sums if large else _sums.function
     if weights is None:
-        return np.bincount(grouping.labels, values) / grouping.sizes
-    return np.bincount(grouping.labels, values * weights) / np.bincount(grouping.labels, weights)
+        parts = *sums(scaled, labels, groups), grouping.sizes.astype(np.float64), np.zeros(groups)
+    else:
+        products = _product_sums if large else _product_sums.function
+        parts = *products(scaled, weights, labels, groups), *sums(weights, labels, groups)
+    means = (_quotients if large else _quotients.function)(*parts)
+    if factors is not None:
+        means /= factors
+    return GroupSummary(*_within(means, lowest, highest))
+
+
+def _within(
+    means: NDArray[np.float64], lowest: NDArray[np.float64], highest: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return means between minimum and maximum, and all three NaN where a value is missing."""
+    missing = np.isnan(means)
+    np.maximum(means, lowest, out=means, where=lowest != 0)  # the sum of zeros has the right sign
+    np.minimum(means, highest, out=means, where=highest != 0)
+    if missing.any():
+        for bounds in (lowest, highest):
+            bounds[missing] = np.nan
+    return means, lowest, highest
+
+
+def _factors(lowest: NDArray[np.float64], highest: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Return the power of two that keeps the sums of each group from overflow and underflow; None if all are 1."""
+    largest = np.fmax(np.abs(lowest), np.abs(highest))
+    large, small = largest > 1e200, (largest < 1e-200) & (largest > 0)
+    large &= np.isfinite(largest)  # a group without a known value
+    if not (large.any() or small.any()):
+        return None
+    return np.where(large, 2.0**-400, np.where(small, 2.0**400, 1.0))
+
+
+@compiled
+def _extremes(values: Any, labels: Any, groups: int) -> Any:
+    lowest = np.full(groups, np.inf)
+    highest = np.full(groups, -np.inf)
+    for i in range(values.size):
+        g = labels[i]
+        x = values[i]
+        lowest[g] = x if x < lowest[g] else lowest[g]  # noqa: FURB136 - NaN changes nothing
+        highest[g] = x if x > highest[g] else highest[g]  # noqa: FURB136
+    return lowest, highest
+
+
+@compiled
+def _sums(values: Any, labels: Any, groups: int) -> Any:
+    """Return the sum of each group as two floats; the sum of negative zeros is a negative zero."""
+    high = np.full(groups, -0.0)
+    low = np.zeros(groups)
+    for i in range(values.size):
+        g = labels[i]
+        before = high[g]
+        total = before + values[i]
+        part = total - before
+        low[g] += (before - (total - part)) + (values[i] - part)
+        high[g] = total
+    return high, low
+
+
+@compiled
+def _product_sums(values: Any, weights: Any, labels: Any, groups: int) -> Any:
+    """Return the sum of values times weights of each group as two floats."""
+    high = np.full(groups, -0.0)
+    low = np.zeros(groups)
+    for i in range(values.size):
+        g = labels[i]
+        x = values[i]
+        w = weights[i]
+        product = x * w
+        split = x * SPLIT
+        x_high = split - (split - x)
+        x_low = x - x_high
+        split = w * SPLIT
+        w_high = split - (split - w)
+        w_low = w - w_high
+        error = ((x_high * w_high - product) + x_high * w_low + x_low * w_high) + x_low * w_low
+        before = high[g]
+        total = before + product
+        part = total - before
+        low[g] += (before - (total - part)) + (product - part) + error
+        high[g] = total
+    return high, low
+
+
+@compiled
+def _quotients(high: Any, low: Any, divisor: Any, rest: Any) -> Any:
+    """Return (high + low) / (divisor + rest), rounded once."""
+    quotient = high / divisor
+    product = quotient * divisor
+    split = quotient * SPLIT
+    q_high = split - (split - quotient)
+    q_low = quotient - q_high
+    split = divisor * SPLIT
+    d_high = split - (split - divisor)
+    d_low = divisor - d_high
+    error = ((q_high * d_high - product) + q_high * d_low + q_low * d_high) + q_low * d_low
+    remainder = ((high - product) - error + low - quotient * rest) / divisor
+    return np.where(remainder == 0, quotient, quotient + remainder)  # a negative zero plus zero would be zero
+
+
+def largest_shares(weights: NDArray[np.float64], grouping: Groups) -> NDArray[np.float64]:
+    """Return the share that the largest weight has in the total weight of each group.
+
+    Examples
+    --------
+    >>> largest_shares(np.array([8.0, 1.0, 1.0, 5.0, 5.0]), Groups([0, 0, 0, 1, 1]))
+    array([0.8, 0.5])
+    """
+    largest = np.zeros(len(grouping))
+    np.maximum.at(largest, grouping.labels, weights)
+    return largest / np.bincount(grouping.labels, weights)
 
 
 def group_medians(
@@ -68,18 +220,30 @@ def group_medians(
     >>> group_medians(np.array([1.0, 2.0, 9.0, 10.0]), Groups([0, 0, 0, 0]), lower=True)
     array([2.])
     """
+    low, high = (values[records] for records in group_median_records(values, grouping, weights))
+    if lower:
+        return low
+    return np.where(low == high, low, np.clip(low / 2 + high / 2, low, high))  # no overflow
+
+
+def group_median_records(
+    values: NDArray[np.float64], grouping: Groups, weights: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the records in the middle of each group: the lower and the upper one, which may be the same.
+
+    Examples
+    --------
+    >>> low, high = group_median_records(np.array([9.0, 1.0, 2.0, 10.0]), Groups([0, 0, 0, 0]))
+    >>> low.tolist(), high.tolist()
+    ([2], [0])
+    """
     order = np.lexsort((values, grouping.labels))
-    ordered = values[order]
-    ends = np.cumsum(grouping.sizes)
-    starts = ends - grouping.sizes
+    starts = np.cumsum(grouping.sizes) - grouping.sizes
     if weights is None:
-        low = starts + (grouping.sizes - 1) // 2
-        high = starts + grouping.sizes // 2
+        low, high = starts + (grouping.sizes - 1) // 2, starts + grouping.sizes // 2
     else:
         low, high = _weighted_middles(weights[order], grouping, starts)
-    if lower:
-        return ordered[low]
-    return np.where(ordered[low] == ordered[high], ordered[low], ordered[low] / 2 + ordered[high] / 2)  # no overflow
+    return order[low], order[high]
 
 
 def _weighted_middles(

@@ -209,7 +209,7 @@ class CategoryEncoding:
         rows[present[found].astype(np.int64)] = found  # the first record of a category stays
         mask = missing_mask(like) if missing.any() else np.zeros(0, bool)
         unknown = (rows[np.unique(known)] < 0).any() or (missing.any() and not mask.any())
-        if unknown or _is_view(like):
+        if unknown or is_view(like):
             codes = np.where(missing, 0, np.nan_to_num(values)).astype(np.int64)
             nothing = pl.Series([None], dtype=self.categories.dtype)
             texts = self.categories.gather(codes).zip_with(pl.Series(~missing), nothing)
@@ -487,7 +487,7 @@ def _polars_dtype(series: Series) -> pl.DataType:
     return polars_series(series.head(1)).dtype
 
 
-def _is_view(series: Series) -> bool:
+def is_view(series: Series) -> bool:
     """Return whether a column is of pyarrow's string views, from which pyarrow cannot take single records."""
     return bool(series.implementation.is_pyarrow() and str(series.to_native().type).endswith("_view"))
 

@@ -127,6 +127,7 @@ def _schema_entry(plan: Plan, recoded: Recoded) -> JsonDict:
         "sampling_weight": schema.sampling_weight,
         "missing": str(schema.missing),
         "decimals": plan.decimals,
+        "sums": plan.sums,
     }
 
 

@@ -8,31 +8,29 @@ belongs to the objective of the method; otherwise mean, median or mode.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.group_statistics import group_means, group_medians, group_medoids, group_modes, group_ranges
-from shoal.core.grouping import Grouping
+from shoal.core.group_statistics import group_medoids
 from shoal.core.progress import SILENT, Progress
-from shoal.core.text import text_of
-from shoal.flow.encoding import CategoryEncoding, ColumnEncoding, Floats, NumericEncoding
+from shoal.flow.column_recode import ColumnTask
+from shoal.flow.encoding import Floats, NumericEncoding
 from shoal.flow.group import Grouped
+from shoal.flow.mean_recode import MeanTask
 from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.methods.contract import Objective
-from shoal.recoding.loss import ColumnLoss, Loss, mismatch_loss, size_measures, squared_loss
-from shoal.recoding.rounding import round_keeping_sum
+from shoal.recoding.loss import Loss, size_measures
+from shoal.recoding.rounded_means import NO_KEYS, content_keys
 from shoal.schema.columns import Column, Kind, Recode, Role
-from shoal.schema.plan import Decimals
+from shoal.schema.plan import Decimals, Sums
 from shoal.tables import Table
 
 if TYPE_CHECKING:
     from shoal.core.frequency_errors import FrequencyErrors
-    from shoal.core.hierarchy import Hierarchy
-    from shoal.recoding.generalisation import Generalised
     from shoal.tables.table import Series
 
 _OF_OBJECTIVE = {
@@ -72,6 +70,7 @@ def recode_table(
     *,
     recode: Mapping[str, str | Recode] | None = None,
     decimals: Decimals = "input",
+    sums: Sums = "rounded",
     data: MethodData | None = None,
     progress: Progress = SILENT,
 ) -> Recoded:
@@ -87,6 +86,9 @@ def recode_table(
         Other representatives than those of the schema, by column.
     decimals
         Decimals of released numbers: ``input`` (integer columns stay integers), a number, or ``full``.
+    sums
+        Totals of columns that are replaced by means: ``rounded`` (means are rounded such that a difference between
+        the totals of two releases discloses no record) or ``exact`` (totals are kept).
     data
         The arrays of the table, to share them between calls.
     progress
@@ -101,18 +103,23 @@ def recode_table(
     progress.stage("recoding", len(recodes))
     grouping, table = grouped.grouping, prepared.table
     selected = _selected_records(prepared, grouped, recodes, data, progress)
-    columns: dict[str, Series] = {}
-    losses: dict[str, ColumnLoss] = {}
+    tasks, contents = [], []
+    rounded = sums == "rounded" and Recode.MEAN in recodes.values()
     for entry in prepared.encoding.quasi:
         name = entry.column.name
         values = prepared.values(name, grouped.blocks.suppressed)
         changed = name in prepared.imputed or name in grouped.blocks.suppressed
-        task = _ColumnTask(
+        task = ColumnTask(
             entry, table.column(name), values, grouping, prepared.original(name) if changed else values,
-            prepared.weights, recodes[name], decimals,
+            prepared.weights, recodes[name], decimals, sums,
         )  # fmt: skip
-        columns[name], losses[name] = task.recoded(selected.get(recodes[name]))
+        tasks.append(found := task.recoded(selected.get(recodes[name])))
+        if rounded and isinstance(entry, NumericEncoding):
+            contents.append(found.means.content if isinstance(found, MeanTask) else task.content())
         progress.advance()
+    keys = content_keys(grouping.sizes, contents) if rounded else NO_KEYS
+    done = [task.released(grouping, keys) if isinstance(task, MeanTask) else task for task in tasks]
+    columns, losses = ({entry.name: getattr(entry, part) for entry in done} for part in ("series", "loss"))
     released = table.with_columns(columns | _uniform_strata(prepared)).without(prepared.schema.named(Role.IDENTIFIER))
     errors = _table_errors(prepared, recodes, columns)
     objective = _comparable_objective(prepared, grouped)
@@ -186,135 +193,6 @@ def _selected_records(
             found = table_representatives(codes, grouped.grouping.labels, progress=progress)
             selected[Recode.FREQUENCIES] = getattr(found, "representatives", found)
     return selected
-
-
-@dataclass(frozen=True, eq=False)
-class _ColumnTask:
-    """One column that is recoded: its encoding, its values and the groups."""
-
-    entry: ColumnEncoding
-    series: Series
-    values: Floats
-    grouping: Grouping
-    original: Floats
-    weights: Floats | None
-    recode: Recode
-    decimals: Decimals
-
-    def recoded(self, selected: Integers | None) -> tuple[Series, ColumnLoss]:
-        """Return the released column and its loss; ``selected`` is the record released for each group, if any."""
-        if self.recode == Recode.RANGE:
-            return self._as_ranges()
-        if self.recode in {Recode.SET, Recode.HIERARCHY}:
-            return self._generalised()
-        if self.recode == Recode.SUPPRESS:
-            return self._suppressed()
-        representatives = self._representatives(selected)
-        integers = isinstance(self.entry, NumericEncoding) and self.entry.integer and self.decimals in {"input", 0}
-        if integers:
-            representatives = self._integers(representatives)
-        elif isinstance(self.decimals, int) and isinstance(self.entry, NumericEncoding):
-            origin = float(self.entry.origin)
-            representatives = np.round(representatives + origin, self.decimals) - origin
-        changed = representatives[self.grouping.labels]
-        plain = isinstance(self.entry, NumericEncoding) and not integers
-        return self.entry.restore(changed, self.series, integers=not plain), self._loss(changed)
-
-    def _representatives(self, selected: Integers | None) -> Floats:
-        values, grouping = self.values, self.grouping
-        if self.recode in {Recode.MEDOID, Recode.FREQUENCIES}:
-            assert selected is not None
-            return values[selected]
-        if self.recode in {Recode.MIN, Recode.MAX, Recode.MIDRANGE}:
-            lowest, highest = group_ranges(values, grouping)
-            low, high = {
-                Recode.MIN: (lowest, lowest), Recode.MAX: (highest, highest), Recode.MIDRANGE: (lowest, highest),
-            }[self.recode]  # fmt: skip
-            return values[low] / 2 + values[high] / 2
-        if self.recode == Recode.MODE:
-            distinct, codes = np.unique(values, return_inverse=True)  # equal NaN are one value
-            return distinct[group_modes(codes.reshape(-1), grouping, self.weights)]
-        if self.recode == Recode.MEDIAN:
-            lower = self.entry.column.kind == Kind.ORDINAL
-            return group_medians(values, grouping, self.weights, lower=lower)
-        return group_means(values, grouping, self.weights)
-
-    def _integers(self, representatives: Floats) -> Floats:
-        if self.recode != Recode.MEAN:
-            return self.entry.rounded(representatives)
-        sizes = self.grouping.sizes if self.weights is None else np.bincount(self.grouping.labels, self.weights)
-        return round_keeping_sum(representatives, sizes.astype(np.float64))
-
-    def _as_ranges(self) -> tuple[Series, ColumnLoss]:
-        from shoal.recoding.penalties import extent_penalty
-        from shoal.recoding.range_texts import range_texts
-
-        lowest, highest = group_ranges(self.values, self.grouping)
-        ends = (self.entry.restore(self.values[rows], self.series).to_list() for rows in (lowest, highest))
-        middles = self.values[lowest] / 2 + self.values[highest] / 2
-        charged = extent_penalty(self.values, self.grouping)
-        loss = self._with_penalties(self._loss(middles[self.grouping.labels]), charged, charged)
-        return self._texts(range_texts(*ends)), loss
-
-    def _generalised(self) -> tuple[Series, ColumnLoss]:
-        from shoal.recoding.generalisation import generalise_by_hierarchy, generalise_to_sets
-
-        distinct, codes = np.unique(self.values, return_inverse=True)  # equal NaN are one value
-        names, codes = self._names(distinct), codes.reshape(-1).astype(np.int64)
-        if self.recode == Recode.SET:
-            found = generalise_to_sets(distinct, codes, names, self.grouping)
-        else:
-            tree = self._tree()
-            found = generalise_by_hierarchy(distinct, codes, names, self.grouping, tree, self.entry.column.name)
-        loss = self._with_penalties(self._generalised_loss(found), found.ncp, found.height)
-        return self._texts(found.texts), loss
-
-    def _tree(self) -> Hierarchy:
-        if self.entry.tree is not None:
-            return self.entry.tree
-        from shoal.schema.hierarchy_sources import hierarchy_of
-
-        return hierarchy_of(self.entry.column, Table.from_native(self.series.to_frame().to_native()))
-
-    def _suppressed(self) -> tuple[Series, ColumnLoss]:
-        from shoal.recoding.suppression import group_agreement
-        from shoal.tables.replacing import with_missing
-
-        differ = ~group_agreement(self.values, self.grouping)
-        kept = np.where(differ[self.grouping.labels], np.nan, self.values)
-        released = with_missing(self.entry.restore(self.values, self.series), differ[self.grouping.labels])
-        charged = differ.astype(np.float64)
-        return released, self._with_penalties(self._loss(kept), charged, charged)
-
-    def _texts(self, texts: list[str | None]) -> Series:
-        column = np.array(texts, dtype=object)[self.grouping.labels]
-        return nw.new_series(self.series.name, column.tolist(), nw.String, backend=self.series.implementation)
-
-    def _names(self, distinct: Floats) -> list[str | None]:
-        known = ~np.isnan(distinct)
-        shown = self.entry.restore(distinct[known], self.series).to_list()
-        found = [None if value is None or value != value else text_of(value) for value in shown]  # noqa: PLR0124 - NaN
-        return [*found, *([None] * int((~known).sum()))]
-
-    def _loss(self, changed: Floats) -> ColumnLoss:
-        if isinstance(self.entry, CategoryEncoding) and self.entry.column.kind == Kind.NOMINAL:
-            return mismatch_loss(self.original, changed, self.weights)
-        standardised = self.entry.standardised
-        return squared_loss(standardised(self.original), standardised(changed), self.weights)
-
-    def _generalised_loss(self, found: Generalised) -> ColumnLoss:
-        """Return the loss of a reader who takes the mean of what a text represents, or guesses among its categories."""
-        if isinstance(self.entry, NumericEncoding) or self.entry.column.kind == Kind.ORDINAL:
-            return self._loss(found.values[self.grouping.labels])
-        total = mismatch_loss(self.original, self.original, self.weights)
-        wrong = np.where(np.isnan(self.original), 0.0, 1 - 1 / found.options[self.grouping.labels])
-        return ColumnLoss(float(wrong.sum() if self.weights is None else wrong @ self.weights), total.sst)
-
-    def _with_penalties(self, loss: ColumnLoss, ncp: Floats, height: Floats) -> ColumnLoss:
-        """Return the loss with the mean penalties of its cells."""
-        sizes = self.grouping.sizes if self.weights is None else np.bincount(self.grouping.labels, self.weights)
-        total = float(sizes.sum())
-        return replace(loss, ncp=float(ncp @ sizes) / total, total_il=float(height @ sizes) / total)
 
 
 def _table_errors(

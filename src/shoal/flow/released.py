@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.core.group_statistics import largest_shares
 from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
 from shoal.core.text import text_of
@@ -23,7 +24,7 @@ from shoal.flow.recode import Recoded
 from shoal.methods.contract import Outcome
 from shoal.privacy.k_anonymity import Classes, verify_k
 from shoal.recoding.loss import Loss
-from shoal.schema.columns import Column, Role, Schema
+from shoal.schema.columns import Column, Recode, Role, Schema
 from shoal.schema.inference import looks_like_identifier
 from shoal.schema.plan import JsonDict, Plan
 from shoal.schema.requirements import Requirements, violation
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from shoal.flow.second_release import SecondRelease
     from shoal.privacy.assessment import Assessment
 
+DOMINANT_SHARE = 0.8
+"""The share of the sampling weight of a group above which one record dominates it: the (1, 80 %) dominance rule."""
 HEAVY_LOSS = 0.4
 """The information loss of a column above which a remark is made."""
 
@@ -247,7 +250,22 @@ def _remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> tuple[Re
         if loss.information_loss > HEAVY_LOSS:
             text = f'column "{name}" lost {100 * loss.information_loss:.0f} % of its information'
             remarks.append(Remark("heavy-loss", name, text))
-    return (*remarks, *_vector_remarks(grouped.outcome, prepared.n))
+    return (*remarks, *_weight_remarks(prepared, grouped, recoded), *_vector_remarks(grouped.outcome, prepared.n))
+
+
+def _weight_remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> tuple[Remark, ...]:
+    """Return a remark where one record has so much weight in its group that the mean is nearly its value."""
+    if prepared.weights is None or Recode.MEAN not in recoded.recodes.values():
+        return ()
+    count = int((largest_shares(prepared.weights, grouped.grouping) > DOMINANT_SHARE).sum())
+    if not count:
+        return ()
+    groups = "1 group" if count == 1 else f"{count} groups"
+    text = (
+        f"in {groups} of {len(grouped.grouping)} one record has more than {100 * DOMINANT_SHARE:.0f} % of the sampling "
+        "weight, so the weighted mean is nearly the value of this record"
+    )
+    return (Remark("dominant-weight", prepared.schema.sampling_weight, text),)
 
 
 def _vector_remarks(outcome: Outcome, n: int) -> tuple[Remark, ...]:

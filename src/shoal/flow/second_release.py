@@ -109,6 +109,7 @@ def _compared(plan: JsonDict, roles: set[str]) -> JsonDict:
         "requirements": plan["requirements"],
         "method": plan["method"],
         "decimals": plan["decimals"],
+        "sums": plan["sums"],
     }
 
 
@@ -221,7 +222,9 @@ def run_second_release(
     )
     figures, untouched = second_release(record, matched, grouped, changes)
     recodes = None if changes else {str(name): str(recode) for name, recode in record.header["recodes"].items()}
-    recoded = recode_table(prepared, grouped, recode=recodes, decimals=plan.decimals, data=data, progress=progress)
+    recoded = recode_table(
+        prepared, grouped, recode=recodes, decimals=plan.decimals, sums=plan.sums, data=data, progress=progress
+    )
     if not changes:
         recoded = keep_released_values(prepared, recoded, record, matched, untouched)
     return release_table(plan, prepared, grouped, recoded, second=figures, progress=progress)

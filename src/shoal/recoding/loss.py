@@ -60,12 +60,16 @@ class ColumnLoss:
     ncp, total_il
         For generalised columns the mean over cells of the penalties NCP and Total-IL (Thaeter 2021, section 3.2): the
         share of the domain, or of the height of the tree, that a value was widened to.
+    total_error
+        For numbers that are replaced by means: the error of the released total as a share of the true total. Together
+        with the release it discloses the true total, so it is for the data holder only.
     """
 
     sse: float
     sst: float
     ncp: float | None = None
     total_il: float | None = None
+    total_error: float | None = None
 
     @property
     def information_loss(self) -> float:

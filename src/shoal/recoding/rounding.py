@@ -18,7 +18,9 @@ from shoal.core.compiled import compiled
 INTERPRETED_GROUPS = 5_000  # up to here the plain loop is faster than compiling it
 
 
-def round_keeping_sum(means: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+def round_keeping_sum(
+    means: NDArray[np.float64], sizes: NDArray[np.float64], ordered_by: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Round means to integers, keeping the sum of ``means * sizes``.
 
     Parameters
@@ -27,6 +29,8 @@ def round_keeping_sum(means: NDArray[np.float64], sizes: NDArray[np.float64]) ->
         The mean of each group; NaN stays NaN.
     sizes
         The number of records of each group, or the sum of their sampling weights.
+    ordered_by
+        The order of the groups, where ``means`` are only the fractions of them.
 
     Returns
     -------
@@ -38,7 +42,7 @@ def round_keeping_sum(means: NDArray[np.float64], sizes: NDArray[np.float64]) ->
     >>> round_keeping_sum(np.array([1.5, 1.5, 3.0]), np.array([2.0, 2.0, 2.0]))
     array([1., 2., 3.])
     """
-    order = np.argsort(means, kind="stable")
+    order = np.argsort(means if ordered_by is None else ordered_by, kind="stable")
     sizes = sizes.astype(np.float64)
     run = _round.function if means.size <= INTERPRETED_GROUPS else _round
     rounded: NDArray[np.float64] = run(means, sizes, order)
@@ -66,10 +70,10 @@ def _repair(means: NDArray[np.float64], sizes: NDArray[np.float64], rounded: NDA
     """Turn round one group that was rounded down and one that was rounded up, where that brings the sum nearer."""
     fraction = rounded - means
     balance = -float(np.nansum(fraction * sizes))
-    up = _one_of_each_size(np.flatnonzero(fraction < 0), sizes, fraction)
-    down = _one_of_each_size(np.flatnonzero(fraction > 0), sizes, -fraction)
     if abs(balance) < 1e-6:
         return
+    up = _one_of_each_size(np.flatnonzero(fraction < 0), sizes, fraction)
+    down = _one_of_each_size(np.flatnonzero(fraction > 0), sizes, -fraction)
     best, best_pair = abs(balance) * (1 - 1e-9), (-1, -1)
     for a in [-1, *up]:
         for b in [-1, *down]:
@@ -83,6 +87,10 @@ def _repair(means: NDArray[np.float64], sizes: NDArray[np.float64], rounded: NDA
 
 def _one_of_each_size(groups: NDArray[np.int64], sizes: NDArray[np.float64], cost: NDArray[np.float64]) -> list[int]:
     """Return, for up to 32 different sizes, the group whose mean is nearest to being rounded the other way."""
+    sizes_seen = np.unique(sizes[groups]) if groups.size else sizes[:0]
+    if sizes_seen.size <= 32:
+        found = [inside[cost[inside].argmin()] for inside in (groups[sizes[groups] == size] for size in sizes_seen)]
+        return sorted((int(g) for g in found), key=lambda g: (cost[g], g))
     cheapest: dict[float, int] = {}
     for g in groups[np.argsort(cost[groups], kind="stable")].tolist():
         cheapest.setdefault(float(sizes[g]), g)

@@ -87,6 +87,7 @@ def page_contents(released: Released, original: Table | None, *, public: bool) -
         "diagnostics": {} if public else _plain_diagnostics(manifest["method"]["diagnostics"]),
         "missing_steps": _missing_steps(released),
         "decimals": _decimals(manifest["schema"]["decimals"]),
+        "sums": _SUMS[manifest["schema"]["sums"]],
         "quasi": schema.quasi,
         "replaced_by": {name: _REPLACED_BY[recode] for name, recode in applied_recodes(released).items()},
         "heavy": HEAVY_LOSS,
@@ -180,6 +181,15 @@ def _missing_steps(released: Released) -> list[str]:
     """Return how missing values of quasi-identifiers were treated, in one sentence per treatment."""
     policies = {column.missing or released.schema.missing for column in released.schema.quasi}
     return [text for policy, text in _MISSING.items() if policy in policies]
+
+
+_SUMS = {
+    "rounded": "rounded: means are multiples of 1, 2, 5, 10, ... that suit the extent of each group",
+    "exact": (
+        "exact: the totals of two releases of nearly the same records differ by the values of the records that only "
+        "one of them has"
+    ),
+}
 
 
 def _decimals(decimals: int | str) -> str:

@@ -22,6 +22,9 @@ _ADVICE = {
         "knows."
     ),
     "possible-identifier": "Declare it as an identifier, which is dropped, or as a quasi-identifier.",
+    "dominant-weight": (
+        "Choose a larger k or recode=median, or release without the sampling weight: k counts records, not weights."
+    ),
     "imputed": "Check that imputed values are acceptable, or choose another treatment of missing values.",
     "suppressed": "Impute missing values, or choose a smaller k, to suppress fewer values.",
 }

@@ -23,6 +23,7 @@ from shoal.schema.columns import Schema
 from shoal.schema.requirements import Requirements
 
 Decimals = int | Literal["input", "full"]
+Sums = Literal["rounded", "exact"]
 JsonDict = dict[str, Any]
 """What JSON holds: the values are plain, and nested as the writer states."""
 PLAN_VERSION = 1
@@ -145,6 +146,8 @@ class Plan:
         The grouping method with its options.
     decimals
         Decimals of released numbers: ``input`` (integer columns stay integers), a number, or ``full``.
+    sums
+        Totals of columns that are replaced by means: ``rounded`` or ``exact``.
     reading
         How the text file was read.
 
@@ -160,6 +163,7 @@ class Plan:
     requirements: Requirements
     method: MethodCall = field(default_factory=MethodCall)
     decimals: Decimals = "input"
+    sums: Sums = "rounded"
     reading: ReadOptions = field(default_factory=ReadOptions)
 
     def __post_init__(self) -> None:
@@ -171,6 +175,8 @@ class Plan:
         number = isinstance(self.decimals, int) and not isinstance(self.decimals, bool) and 0 <= self.decimals <= 15
         if not number and not (isinstance(self.decimals, str) and self.decimals in {"input", "full"}):
             raise ParameterError(f"decimals={self.decimals!r} is not possible; choose input, full or 0 to 15")
+        if not (isinstance(self.sums, str) and self.sums in {"rounded", "exact"}):
+            raise ParameterError(f"sums={self.sums!r} is not possible; choose rounded or exact")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan for JSON; orders, hierarchies and mappings are included in full."""
@@ -185,6 +191,7 @@ class Plan:
                 "time_limit": self.method.time_limit,
             },
             "decimals": self.decimals,
+            "sums": self.sums,
             "reading": plain_value(self.reading.given()),
         }
 
