@@ -264,8 +264,9 @@ def searched(release, folder, endings):
     leaks, size = {}, 0
     for ending in endings:
         target = folder / f"safe.{ending}"
-        written = release.write(target, public_report=folder / "public.html")
-        contents = [content for path in written for content in file_contents(path)]
+        private = folder / "holder.parquet"  # confidential, mode 0600; it stays with the original
+        written = release.write(target, public_report=folder / "public.html", holder_record=private)
+        contents = [content for path in written if path != private for content in file_contents(path)]
         leaks[ending], found = found_in(contents, shown)
         size += found
     parts = {

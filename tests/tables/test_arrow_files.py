@@ -168,6 +168,40 @@ def test_text_becomes_parquet_and_parquet_becomes_text(tmp_path):
     assert (tmp_path / "c.csv").read_text() == "a,b,c\n1.5,x,2024-02-29\n,y,\n"
 
 
+@pytest.mark.parametrize("source", ["pyarrow", "pandas", "parquet", "arrow"])
+def test_decimals_of_256_bits_are_read_if_their_values_fit(tmp_path, source):
+    kind, values = pa.decimal256(50, 2), [Decimal("1.50"), None, Decimal("-2.25")]
+
+    def table(values):
+        native = pa.table({"d": pa.array(values, kind)})
+        if source == "pandas":
+            return Table.from_native(native.to_pandas(types_mapper=pd.ArrowDtype))
+        if source == "pyarrow":
+            return Table.from_native(native)
+        save(native, tmp_path / f"a.{source}")
+        return read_table(tmp_path / f"a.{source}")
+
+    read = table(values)
+    assert read.column("d").to_polars().to_list() == values
+    write_table(read, tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text() == "d\n1.50\n\n-2.25\n"
+    with pytest.raises(DataError, match=r'column "d" is of type decimal256\(50, 2\) and has numbers of more than 38'):
+        table([Decimal(10) ** 40])
+
+
+def test_unusual_types_of_arrow_are_converted_or_refused():
+    runs = pa.RunEndEncodedArray.from_arrays([2, 4], ["x", "y"])
+    assert Table.from_native(pa.table({"a": runs})).column("a").to_polars().to_list() == ["x", "x", "y", "y"]
+    interval = pa.array([pa.MonthDayNano([1, 2, 3])])
+    with pytest.raises(DataError, match='column "a" is of type month_day_nano_interval, which Shoal cannot read; drop'):
+        Table.from_native(pa.table({"a": interval}))
+    with pytest.raises(DataError, match='column "a" is of type list_view'):
+        Table.from_native(pa.table({"a": pa.array([[1], []], pa.list_view(pa.int64()))}))
+    union = pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])
+    with pytest.raises(DataError, match='column "a" is of type sparse_union'):
+        Table.from_native(pa.table({"a": union}))
+
+
 def test_polars_reads_missing_categories_of_pandas(tmp_path):
     write_table(Table.from_native(pd.DataFrame({"e": pd.Categorical(["x", None])})), tmp_path / "a.arrow")
     assert pl.read_ipc(tmp_path / "a.arrow")["e"].to_list() == ["x", None]

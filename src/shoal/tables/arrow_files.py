@@ -8,6 +8,7 @@ value.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,11 +100,9 @@ def _first(batches: Any, rows: int) -> list[Any]:
 
 
 def _table(path: Path, native: Any) -> Table:
-    import narwhals as nw
-
     if not native.num_rows:
         raise DataError(f"{path} has columns but no records")
-    return Table(nw.from_native(native, eager_only=True), source=path)
+    return replace(Table.from_native(native), source=path)
 
 
 def _check_schema(path: Path, schema: Any) -> None:

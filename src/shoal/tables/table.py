@@ -111,8 +111,12 @@ class Table:
             columns = set(data.columns)
             levels = [name for name in data.index.names if name in set(named) and name not in columns]
             data = data.reset_index(level=levels) if levels else data
+            data = _with_usual_pandas_types(data)
         elif nw.dependencies.is_pyarrow_table(data):
             _check_unique(data.column_names)
+            from shoal.tables.arrow_types import with_usual_types
+
+            data = with_usual_types(data)
         try:
             frame = nw.from_native(data)
         except TypeError as error:
@@ -318,6 +322,22 @@ def to_arrow(table: Table) -> Any:
             column = clean_array(column)
         columns[name] = column
     return pa.table(columns)
+
+
+def _with_usual_pandas_types(data: Any) -> Any:
+    """Return a pandas DataFrame without columns of Arrow's types that polars cannot read."""
+    stored = {name: dtype.pyarrow_dtype for name, dtype in data.dtypes.items() if hasattr(dtype, "pyarrow_dtype")}
+    if not stored:
+        return data
+    from shoal.tables.arrow_types import is_unusual, usual_column
+
+    for name, kind in stored.items():
+        if is_unusual(kind):
+            import pandas as pd
+
+            data = data.copy(deep=False)
+            data[name] = pd.arrays.ArrowExtensionArray(usual_column(data[name].array.__arrow_array__(), name))
+    return data
 
 
 def _check_pandas_names(names: list[Any]) -> None:
