@@ -45,6 +45,10 @@ class ParameterError(ShoalError, ValueError):
     """An option has a value that is not allowed."""
 
 
+class WrongArguments(ParameterError, TypeError):
+    """A function was called with an argument that it does not have, or without one that it needs."""
+
+
 class SchemaError(ShoalError, ValueError):
     """Roles or kinds of columns that do not fit the table."""
 

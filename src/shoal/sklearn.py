@@ -28,14 +28,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shoal.core.choices import check_seed
 from shoal.core.grouping import Grouping, check_k
 from shoal.core.threads import get_threads
-from shoal.errors import MissingExtra, ParameterError
+from shoal.errors import DataError, MissingExtra, ParameterError, WrongArguments
 from shoal.methods.registry import get_method
 from shoal.methods.running import run
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+    from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as problem:
     raise MissingExtra(
@@ -124,10 +126,12 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         chosen = get_method(self.method)
         if chosen.data == "codes":
             raise ParameterError(f'method "{self.method}" works on categories; use shoal.protect for those')
-        table = validate_data(self, X, dtype=np.float64, ensure_min_samples=self.k)
+        table = _validated(self, X, ensure_min_samples=self.k)
         offsets = self._learn_scale(table)
         points = offsets / self._scale
-        outcome = run(chosen, points, self.k, seed=self.seed, **(self.options or {}))
+        if not isinstance(self.options, Mapping | None):
+            raise ParameterError(f"options must be a mapping from names to values, not {type(self.options).__name__}")
+        outcome = run(chosen, points, self.k, seed=check_seed(self.seed), **(self.options or {}))
         self.method_ = outcome.method
         sites, labels = _settled(points, _means(points, outcome.labels), self.k)
         grouping = Grouping(labels, self.k)
@@ -172,8 +176,11 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         table
             One representative per record. How many *new* records share one is not controlled.
         """
-        check_is_fitted(self)
-        table = validate_data(self, X, dtype=np.float64, reset=False)
+        try:
+            check_is_fitted(self)
+        except NotFittedError:
+            raise NotFitted("this Microaggregator is not fitted yet; call fit or fit_transform first") from None
+        table = _validated(self, X, reset=False)
         found, _ = self._sites.nearest((table - self._middle) / self._scale)
         released: NDArray[np.float64] = self.representatives_[self._group_of_site[found]]
         return released
@@ -187,6 +194,22 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         spread = widest * (offsets / widest).std(axis=0)
         self._scale = np.where(spread > 0, spread, 1.0) if self.standardise else np.ones_like(spread)
         return offsets
+
+
+class NotFitted(ParameterError, NotFittedError):  # type: ignore[misc]
+    """An estimator was used before it was fitted."""
+
+
+def _validated(estimator: Microaggregator, X: ArrayLike, **checks: Any) -> NDArray[np.float64]:
+    """Return the records as scikit-learn validates them; its errors become errors of this package."""
+    try:
+        table: NDArray[np.float64] = validate_data(estimator, X, dtype=np.float64, **checks)
+    except (ValueError, TypeError) as problem:
+        text = " ".join(str(problem).split())
+        if "could not convert" in text:  # the text quotes a value
+            text = "X holds texts; encode them as numbers first, or use shoal.protect"
+        raise (WrongArguments if isinstance(problem, TypeError) else DataError)(text) from None
+    return table
 
 
 def _means(values: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -85,6 +85,8 @@ OPTIONS = {
     "--quasi": ["nowhere", "age,nowhere", "diagnosis", "name"],
     "--confidential": ["nowhere", "age", "name"],
     "--identifiers": ["nowhere", "age"],
+    "--other": ["nowhere", "age", "name"],
+    "--unnamed": ["zzz", "", "quasi,other"],
     "--manifest": ["people.csv", "out.csv", "none/x.json", "."],
     "--report": ["people.csv", "out.csv", "report.pdf", "none/x.html", ".", "x"],
     "--public-report": ["people.csv", "report.pdf", "none/x.html"],
@@ -404,7 +406,8 @@ def cases():
     for name in schema_files():
         yield Case(f"schema file, {name}", protect("--schema", f"schemas/{name}.toml", roles=()))
     for name, arguments in (OTHER_COMMANDS | DP_COMMANDS).items():
-        yield Case(name, tuple(map(str, arguments)))
+        rest = ("--unnamed", "other") if arguments[0] in {"verify", "assess", "evaluate", "compare"} else ()
+        yield Case(name, (*map(str, arguments), *rest))
 
 
 def write_inputs(folder):

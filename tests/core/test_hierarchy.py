@@ -103,7 +103,7 @@ def test_broken_files_are_refused_with_the_row(tmp_path, text, words):
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path):
-    with pytest.raises(FileProblem, match="cannot be read"):
+    with pytest.raises(FileProblem, match="does not exist"):
         read_hierarchy(tmp_path / "none.csv")
     (tmp_path / "empty.csv").write_text("\n")
     with pytest.raises(FileProblem, match="is empty"):

@@ -321,7 +321,7 @@ def test_a_release_has_its_risk_and_loses_the_original_when_pickled():
     copy = pickle.loads(pickle.dumps(shoal.protect(people, 4, quasi=["age"], method="mdav", unnamed="other")))
     with pytest.raises(ParameterError, match="no handle to its original"):
         _ = copy.risk
-    with pytest.raises(KeyError):
+    with pytest.raises(ParameterError, match="there is no attack"):
         release.risk.attack("guessing")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.core.arguments import checked
 from shoal.core.choices import choice
 from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from shoal.tables import Table
 
 
+@checked
 def assess(
     data: Any,
     *,
@@ -150,6 +152,7 @@ def assess(
     )
 
 
+@checked
 def verify(
     data: Any,
     k: int,
@@ -223,6 +226,10 @@ def verify(
         unchanged = [*names_list(confidential or ()), *names_list(other or ())]
         for name in unchanged:
             data.column(name)  # an unknown name is an error
+        choice(ConfidentialAs, confidential_as, "confidential_as")
+        if kinds or orders or hierarchies:
+            data_schema = {"kinds": kinds, "orders": orders, "hierarchies": hierarchies, "unnamed": "other"}
+            complete_schema(data, None, data_schema)
         if unnamed == "other" or {*names, *unchanged, *names_list(identifiers or ())} >= {*data.names}:
             progress.stage("verifying")
             return verify_k(data, names, k)

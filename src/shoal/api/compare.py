@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import Any
 
 from shoal.api.protect import REQUIREMENT_FIELDS, SCHEMA_FIELDS, check_fields, method_call, run_prepared
+from shoal.core.arguments import checked
 from shoal.core.compiled import when_compiling
 from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
@@ -188,6 +189,8 @@ class Comparison:
 
     def write(self, *paths: str | Path) -> list[Path]:
         """Write ``.csv``, ``.svg``, ``.png`` or ``.html`` files, all of them or none, by extension."""
+        if not all(isinstance(path, str | Path) and str(path) for path in paths):
+            raise ParameterError("a comparison is written to the paths of files, such as compared.html")
         places = [Path(path) for path in paths]
         check_comparison_targets(places, self.inputs)
         texts: dict[str, Callable[[], str | bytes]] = {
@@ -251,6 +254,7 @@ def check_comparison_targets(places: Sequence[Path], inputs: Sequence[Path] = ()
         check_output(place, inputs=inputs, table=False)
 
 
+@checked
 def compare(
     data: Any,
     k: int | Iterable[int] = (3, 5, 10),
@@ -330,7 +334,7 @@ def compare(
         raise ParameterError("there is nothing to compare; name at least one method and one k")
     for _, line in grid:  # a k or a target that is never possible is wrong use, not a combination that fails
         check_k(line.k, line.k)
-        Requirements(k=line.k, **{**requested, "l": line.l, "t": line.t})
+        Plan(full, Requirements(k=line.k, **{**requested, "l": line.l, "t": line.t}), decimals=decimals)
     progress.stage("preparing")
     prepared = prepare(table, fit_encoding(table, full))
     arrays = MethodData(prepared)
@@ -365,6 +369,8 @@ def _limit_for(call: MethodCall, time_limit: float | str | None) -> float | str 
 def _several(values: Any, name: str = "") -> list[Any]:
     if values is None:
         return [None]
+    if isinstance(values, str | bytes) or not isinstance(values, int | float | Iterable):
+        raise ParameterError(f"{name or 'a target'} must be a number or a list of numbers, not {type(values).__name__}")
     several = [values] if isinstance(values, int | float) else list(values)
     if name and not several:
         raise ParameterError(f"{name} names no value; give at least one, such as {name}=5")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
 from shoal.schema.columns import Role, Schema
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from shoal.evaluate.utility import Utility
 
 
+@checked
 def evaluate(
     original: Any,
     released: Any,

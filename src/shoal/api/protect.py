@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.api.release import Release
+from shoal.core.arguments import checked
 from shoal.core.deadline import seconds_of
 from shoal.core.grouping import Grouping, check_k
 from shoal.core.progress import SILENT, Progress
@@ -40,6 +41,7 @@ REQUIREMENT_FIELDS = ("max_size", "global_recoding", "l", "l_kind", "c", "p", "a
 """Arguments that are requirements beside k."""
 
 
+@checked
 def protect(
     data: Any,
     k: int,
@@ -199,6 +201,7 @@ def method_call(
     return MethodCall(method, get_method(method).check_options(given), seed, limit)
 
 
+@checked
 def run_plan(
     table: Table,
     plan: Plan,
@@ -275,6 +278,7 @@ def _grouped_beyond_k(
     return satisfy_requirements(prepared, grouped, confidential, data=arrays, progress=progress)
 
 
+@checked
 def group(
     points: ArrayLike,
     k: int,
@@ -321,7 +325,7 @@ def group(
     array([0, 1, 0, 1])
     """
     info = get_method(method)
-    array = np.asarray(points)
+    array = _array(points)
     if info.data != "codes":
         array = _float_matrix(array, info.dtype(str(options.get("storage", "float64"))))
         if standardise:
@@ -340,6 +344,13 @@ def check_fields(given: Mapping[str, Any], allowed: Sequence[str]) -> None:
     for name in given:
         if name not in allowed:
             raise ParameterError(f'there is no argument "{name}"; {suggestion(name, allowed)}')
+
+
+def _array(points: ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(points)
+    except ValueError:  # its text may quote values
+        raise DataError("points must be an array of n rows with the same number of columns in each") from None
 
 
 def _float_matrix(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.core.arguments import checked
 from shoal.core.grouping import Grouping
 from shoal.core.text import html_table, text_table
 from shoal.errors import ParameterError
@@ -183,6 +184,7 @@ class Release:
         manifest = self.manifest | {"output": self.manifest["output"] | output}
         return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
 
+    @checked
     def write(
         self,
         path: str | Path,
@@ -243,6 +245,7 @@ class Release:
         write_files(writers, private=() if record is None else (record,))
         return list(writers)
 
+    @checked
     def report(self, path: str | Path, *, public: bool = False, original: Any = None) -> Path:
         """Write the report as one HTML file that opens offline.
 

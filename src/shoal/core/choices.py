@@ -45,3 +45,32 @@ def check_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not hasattr(seed, "__index__") or not 0 <= int(seed) <= LARGEST_SEED:
         raise ParameterError(f"seed={seed!r} is not possible; choose an integer from 0 to {LARGEST_SEED}")
     return int(seed)
+
+
+def check_decimals(decimals: Any) -> None:
+    """Raise an error for decimals other than ``input``, ``full`` and 0 to 15.
+
+    Examples
+    --------
+    >>> check_decimals(16)
+    Traceback (most recent call last):
+        ...
+    shoal.errors.ParameterError: decimals=16 is not possible; choose input, full or 0 to 15
+    """
+    number = isinstance(decimals, int) and not isinstance(decimals, bool) and 0 <= decimals <= 15
+    if not number and not (isinstance(decimals, str) and decimals in {"input", "full"}):
+        raise ParameterError(f"decimals={decimals!r} is not possible; choose input, full or 0 to 15")
+
+
+def check_size(number: Any, option: str) -> None:
+    """Raise an error for a number of records or columns that is no integer of at least 1.
+
+    Examples
+    --------
+    >>> check_size(0, "n")
+    Traceback (most recent call last):
+        ...
+    shoal.errors.ParameterError: n=0 is not possible; choose an integer of at least 1
+    """
+    if isinstance(number, bool) or not hasattr(number, "__index__") or number < 1:
+        raise ParameterError(f"{option}={number!r} is not possible; choose an integer of at least 1")

@@ -77,6 +77,8 @@ def seconds_of(time_limit: float | str) -> float:
         if not match:
             raise ParameterError(f'time_limit="{time_limit}" is not a time; write for example 60s, 5m or 2h')
         time_limit = float(match[1]) * _UNITS[match[2] or "s"]
+    if isinstance(time_limit, bool) or not isinstance(time_limit, int | float):
+        raise ParameterError(f"time_limit={time_limit!r} is not a time; write for example 60s, 5m or 2h")
     if not time_limit > 0:
         raise ParameterError(f"time_limit={time_limit} is not possible; choose more than 0 seconds")
     return float(time_limit)

@@ -35,7 +35,11 @@ class Groups:
     sizes: NDArray[np.int64] = field(init=False)
 
     def __init__(self, labels: ArrayLike) -> None:
-        canonical, _ = canonical_order(np.asarray(labels))
+        try:
+            array = np.asarray(labels)
+        except ValueError:
+            raise ParameterError("labels must be one integer for each record") from None
+        canonical, _ = canonical_order(array)
         sizes = np.bincount(canonical).astype(np.int64)
         canonical.flags.writeable = False
         sizes.flags.writeable = False
@@ -124,6 +128,8 @@ class Grouping(Groups):
 
     def __init__(self, labels: ArrayLike, k: int, *, max_size: int | None = None) -> None:
         super().__init__(labels)
+        if isinstance(k, bool) or not isinstance(k, int | np.integer):
+            raise ParameterError(f"k must be an integer, not {k!r}")
         object.__setattr__(self, "k", int(k))
         object.__setattr__(self, "max_size", max_size)
         self._check()

@@ -150,6 +150,8 @@ class Hierarchy:
 
     def cca(self, values: Iterable[object]) -> str:
         """Return the label of the closest common ancestor of values; that of one value is the value itself."""
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise SchemaError("the closest common ancestor needs a list of values")
         leaves = self.codes([text_of(value) for value in values])
         if not leaves.size:
             raise SchemaError("the closest common ancestor needs at least one value")

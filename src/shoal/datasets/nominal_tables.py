@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.choices import check_seed, check_size
 from shoal.errors import ParameterError
 
 ADULT_ATTRIBUTES = (
@@ -52,6 +53,10 @@ def adult_categories(n: int | None = None, attributes: int = 5, *, seed: int = 0
 
     from shoal.datasets.reference import load
 
+    check_size(attributes, "attributes")
+    if n is not None:
+        check_size(n, "n")
+    check_seed(seed)
     if not 1 <= attributes <= len(ADULT_ATTRIBUTES):
         raise ParameterError(f"attributes={attributes} is not possible; choose 1 to {len(ADULT_ATTRIBUTES)}")
     table = load("adult").head(ADULT_TRAINING).select(ADULT_ATTRIBUTES)
@@ -72,6 +77,8 @@ def category_codes(table: Any) -> NDArray[np.int32]:
     >>> category_codes(pl.DataFrame({"sex": ["m", "f", "m"], "status": ["x", "x", "y"]})).tolist()
     [[1, 0], [0, 0], [1, 1]]
     """
+    if not hasattr(table, "get_columns"):
+        raise ParameterError(f"the table must be a polars DataFrame, not {type(table).__name__}")
     columns = [np.unique(column.to_numpy(), return_inverse=True)[1].reshape(-1) for column in table.get_columns()]
     return np.ascontiguousarray(np.column_stack(columns), dtype=np.int32)
 
@@ -184,6 +191,7 @@ def matching_instance(q: int, triples: Sequence[tuple[int, int, int]]) -> Matchi
     >>> instance.counts.tolist(), instance.total
     ([1, 0, 0, 0, 0, 0, 0, 1], 6)
     """
+    check_size(q, "q")
     rows = np.array(list(product(range(q), repeat=3)), np.int32)
     chosen = {tuple(triple) for triple in triples}
     if any(not 0 <= element < q for triple in chosen for element in triple):

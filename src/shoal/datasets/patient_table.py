@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from shoal.core.choices import check_seed, check_size
+from shoal.errors import ParameterError
+
 EDUCATION_ORDER = ("primary", "secondary", "bachelor", "master", "doctorate")
 """The order of the column ``education`` of :func:`patients`."""
 
@@ -32,7 +35,10 @@ def patients(n: int = 1000, *, missing: float = 0.0, seed: int = 0) -> Any:
     """
     import polars as pl
 
-    rng = np.random.default_rng(seed)
+    check_size(n, "n")
+    if isinstance(missing, bool) or not isinstance(missing, int | float) or not 0 <= missing <= 1:
+        raise ParameterError(f"missing={missing!r} is not possible; it is the share of missing cells, from 0 to 1")
+    rng = np.random.default_rng(check_seed(seed))
     first = np.array(
         [
             "Ada",

@@ -40,7 +40,7 @@ def load(name: str) -> Any:
 
 def reference_path(name: str) -> Path:
     """Return the file of a reference data set in the directory that the environment variable ``SHOAL_DATA`` names."""
-    if name not in REFERENCE:
+    if not isinstance(name, str) or name not in REFERENCE:
         raise ParameterError(f'there is no reference data set "{name}"; {suggestion(name, REFERENCE)}')
     directory = os.environ.get("SHOAL_DATA")
     if not directory:

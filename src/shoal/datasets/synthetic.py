@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.choices import check_seed, check_size
+
 
 def simu(seed: int = 0, n: int = 1000, d: int = 10) -> NDArray[np.float64]:
     """Return a database of independent uniform attributes (Thaeter 2021, section 5.2).
@@ -14,7 +16,9 @@ def simu(seed: int = 0, n: int = 1000, d: int = 10) -> NDArray[np.float64]:
     >>> simu(seed=1).shape
     (1000, 10)
     """
-    return np.random.default_rng(seed).uniform(size=(n, d))
+    check_size(n, "n")
+    check_size(d, "d")
+    return np.random.default_rng(check_seed(seed)).uniform(size=(n, d))
 
 
 def simc(seed: int = 0) -> NDArray[np.float64]:
@@ -28,7 +32,7 @@ def simc(seed: int = 0) -> NDArray[np.float64]:
     >>> simc(seed=1).shape[1]
     10
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed(seed))
     centres = rng.uniform(-10_000, 10_000, size=(100, 10))
     sizes = rng.integers(3, 21, size=100)
     around = np.repeat(centres, sizes, axis=0)

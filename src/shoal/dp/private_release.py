@@ -14,6 +14,7 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
+from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
 from shoal.dp.accountant import Accountant
 from shoal.dp.declaration import Declaration
@@ -100,6 +101,7 @@ class PrivateRelease:
         manifest = self.manifest | {"output": self.manifest["output"] | output}
         return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
 
+    @checked
     def write(self, path: str | Path, *, manifest: str | Path | None = None) -> list[Path]:
         """Write table and manifest, both or none.
 
@@ -128,6 +130,7 @@ class PrivateRelease:
         return [path, manifest]
 
 
+@checked
 def release(
     data: Any,
     *,

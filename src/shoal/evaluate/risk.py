@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
 from shoal.core.text import html_table, percent, text_table
-from shoal.errors import SchemaError
+from shoal.errors import ParameterError, SchemaError, suggestion
 from shoal.evaluate.attacks import MAX_SEARCHED, Attack
 from shoal.evaluate.attribute_disclosure import attribute_disclosure, attribute_inference
 from shoal.evaluate.class_risk import ClassRisk, class_risk, population_sizes
@@ -27,7 +28,7 @@ from shoal.evaluate.linkage_search import Matcher
 from shoal.evaluate.paired_columns import PairedColumn, pair_columns
 from shoal.privacy.k_anonymity import Classes, class_labels
 from shoal.schema.columns import Schema, names_list
-from shoal.schema.loading import load_file_or_frame, load_for_counting
+from shoal.schema.loading import check_read_options, complete_schema, load_file_or_frame, load_for_counting
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table
 from shoal.tables.frames import backend_of, data_frame
@@ -66,7 +67,9 @@ class Risk:
         for attack in self.attacks:
             if attack.name == name and target in {attack.target, ""}:
                 return attack
-        raise KeyError(f"no attack {name} {target}".strip())
+        names = sorted({attack.name for attack in self.attacks})
+        aim = f' on column "{target}"' if target else ""
+        raise ParameterError(f'there is no attack "{name}"{aim}; {suggestion(name, names)}')
 
     def _class_figures(self) -> list[tuple[str, float, str]]:
         classes = self.classes
@@ -159,6 +162,7 @@ class Risk:
         return f"<p>{escape(self.summary())}</p>{tables}{notes}"
 
 
+@checked
 def risk(
     original: Any,
     released: Any,
@@ -168,7 +172,7 @@ def risk(
     control: Any = None,
     population: Any = None,
     sampling_weight: str | None = None,
-    schema: Schema | None = None,
+    schema: Schema | str | Path | None = None,
     threshold: float = 0.2,
     width: float = 0.05,
     sample: int | None = MAX_SEARCHED,
@@ -231,7 +235,10 @@ def risk(
         if name in names:
             raise SchemaError(f'column "{name}" is both a quasi-identifier and confidential; choose one role')
     options = ReadOptions.of(read_options).given()
+    check_read_options(options, original, released, control, population)
     before, after = load_file_or_frame(original, options), load_file_or_frame(released, options)
+    if isinstance(schema, str | Path):
+        schema = complete_schema(before, schema, {})
     backend = backend_of(after.native)
     counted = _as_counted(released, names, options, progress)
     progress.stage("counting classes")

@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from math import isnan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
 from shoal.core.text import html_table, text_table
 from shoal.errors import DataError, SchemaError, UnknownColumn
@@ -36,7 +38,7 @@ from shoal.evaluate.distribution_distances import (
 from shoal.evaluate.moments import il1s, joint_moments, mean_shift, quantile_shift, variance_change
 from shoal.evaluate.paired_columns import PairedColumn, pair_columns
 from shoal.schema.columns import Schema, names_list
-from shoal.schema.loading import load_file_or_frame
+from shoal.schema.loading import check_read_options, complete_schema, load_file_or_frame
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table
 from shoal.tables.frames import backend_of, data_frame
@@ -234,13 +236,14 @@ def _figure(value: float | None) -> str:
     return "" if value is None or isnan(value) else f"{value:.4g}"
 
 
+@checked
 def utility(
     original: Any,
     released: Any,
     *,
     columns: Sequence[str] | None = None,
     target: str | None = None,
-    schema: Schema | None = None,
+    schema: Schema | str | Path | None = None,
     seed: int = 0,
     read_options: Mapping[str, Any] | None = None,
     progress: Progress = SILENT,
@@ -280,7 +283,10 @@ def utility(
     (0.0407, 0.0, 0.0)
     """
     options = ReadOptions.of(read_options).given()
+    check_read_options(options, original, released)
     before, after = load_file_or_frame(original, options), load_file_or_frame(released, options)
+    if isinstance(schema, str | Path):
+        schema = complete_schema(before, schema, {})
     names = [name for name in before.names if name in after.names] if columns is None else names_list(columns)
     if not names:
         raise SchemaError(

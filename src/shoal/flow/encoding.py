@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.core.arguments import checked
 from shoal.core.group_statistics import group_medians, group_modes
 from shoal.core.grouping import Groups
 from shoal.errors import DataError, SchemaError
@@ -272,6 +273,7 @@ class Encoding:
         """The number of coordinates of a record."""
         return sum(entry.width for entry in self.quasi)
 
+    @checked
     def save(self, path: str | Path) -> Path:
         """Write the encoding to a file that only its owner can read: it lists categories of the original table."""
         from shoal.flow.saved_encoding import save_encoding
@@ -279,6 +281,7 @@ class Encoding:
         return save_encoding(self, Path(path))
 
     @classmethod
+    @checked
     def load(cls, path: str | Path) -> Encoding:
         """Read an encoding that :meth:`save` wrote."""
         from shoal.flow.saved_encoding import load_encoding
@@ -286,6 +289,7 @@ class Encoding:
         return load_encoding(Path(path))
 
 
+@checked
 def fit_encoding(table: Table, schema: Schema) -> Encoding:
     """Fit the encoding of a table.
 
@@ -301,6 +305,8 @@ def fit_encoding(table: Table, schema: Schema) -> Encoding:
     encoding
         Cost O(n log n) for each column of categories, O(n) for each numeric one.
     """
+    if not isinstance(schema, Schema):
+        raise SchemaError("schema must be a shoal.Schema, as shoal.load_table returns it")
     if not schema.quasi:
         raise SchemaError("no quasi-identifiers given; use quasi=[...] (command line: --quasi age,region)")
     entries = []

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.arguments import checked
 from shoal.core.grouping import Grouping, canonical_order, check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError
@@ -131,6 +132,7 @@ class Grouped:
         return replace(self, grouping=grouping, outcome=outcome, steps=(*self.steps, step))
 
 
+@checked
 def group_records(
     prepared: Prepared,
     requirements: Requirements,

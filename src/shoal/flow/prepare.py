@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.core.arguments import checked
 from shoal.errors import DataError, MissingValues
 from shoal.flow.encoding import MAX_CATEGORIES, CategoryEncoding, Encoding, Floats, sampling_weights
 from shoal.methods.contract import Array
@@ -156,6 +157,7 @@ class MethodData:
         return points
 
 
+@checked
 def prepare(table: Table, encoding: Encoding) -> Prepared:
     """Prepare a table, or a part of one, with the encoding of the whole table.
 

@@ -15,8 +15,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.arguments import checked
 from shoal.core.group_statistics import group_medoids
 from shoal.core.progress import SILENT, Progress
+from shoal.errors import ParameterError
 from shoal.flow.column_recode import ColumnTask
 from shoal.flow.encoding import Floats, NumericEncoding
 from shoal.flow.group import Grouped
@@ -64,11 +66,12 @@ class Recoded:
         return f"<Recoded: {self.table.n_rows:,} records, information loss {100 * self.loss.information_loss:.2f} %>"
 
 
+@checked
 def recode_table(
     prepared: Prepared,
     grouped: Grouped,
     *,
-    recode: Mapping[str, str | Recode] | None = None,
+    recode: str | Mapping[str, str | Recode] | None = None,
     decimals: Decimals = "input",
     sums: Sums = "rounded",
     data: MethodData | None = None,
@@ -83,7 +86,7 @@ def recode_table(
     grouped
         Its groups.
     recode
-        Other representatives than those of the schema, by column.
+        Other representatives than those of the schema: one for all quasi-identifiers, or by column.
     decimals
         Decimals of released numbers: ``input`` (integer columns stay integers), a number, or ``full``.
     sums
@@ -99,7 +102,11 @@ def recode_table(
     recoded
         The table and its loss.
     """
-    recodes = resolve_recodes(prepared, grouped, recode or {})
+    if grouped.grouping.n != prepared.n:
+        raise ParameterError(
+            f"the groups are of {grouped.grouping.n:,} records and the table has {prepared.n:,}; group this table first"
+        )
+    recodes = resolve_recodes(prepared, grouped, recode)
     progress.stage("recoding", len(recodes))
     grouping, table = grouped.grouping, prepared.table
     selected = _selected_records(prepared, grouped, recodes, data, progress)
@@ -148,10 +155,12 @@ def _uniform_strata(prepared: Prepared) -> dict[str, Series]:
 
 
 def resolve_recodes(
-    prepared: Prepared, grouped: Grouped, stated: Mapping[str, str | Recode] | None = None
+    prepared: Prepared, grouped: Grouped, stated: str | Mapping[str, str | Recode] | None = None
 ) -> dict[str, Recode]:
     """Return what replaces the values of each quasi-identifier."""
-    schema = prepared.schema.updated(recode={name: str(text) for name, text in (stated or {}).items()} or None)
+    if stated is not None and not isinstance(stated, str):
+        stated = {name: str(text) for name, text in stated.items()} or None
+    schema = prepared.schema.updated(recode=stated)
     objective = grouped.outcome.objective
     frequencies = bool(grouped.runs) and all(run.frequencies for run in grouped.runs)
     of_objective = None if objective is None else _OF_OBJECTIVE.get(objective.name)

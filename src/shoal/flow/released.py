@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.core.arguments import checked
 from shoal.core.group_statistics import largest_shares
 from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
@@ -127,6 +128,7 @@ class Released:
         return self.classes.k
 
 
+@checked
 def release_table(
     plan: Plan,
     prepared: Prepared,

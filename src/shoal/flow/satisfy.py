@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from shoal.core.arguments import check_arguments
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import equal_rows
@@ -132,6 +133,7 @@ def satisfy_requirements(
     grouped
         The groups, with a record of each step that changed them.
     """
+    check_arguments(prepared=prepared, grouped=grouped, progress=progress)
     requirements = grouped.requirements
     confidential = confidential or read_confidential(prepared.table, prepared.schema, requirements)
     data = data or MethodData(prepared, grouped.blocks.suppressed)

@@ -16,11 +16,13 @@ from shoal.errors import FileProblem
 from shoal.flow.encoding import ENCODING_VERSION, CategoryEncoding, ColumnEncoding, Encoding, NumericEncoding
 from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
 from shoal.schema.plan import JsonDict, schema_dict
+from shoal.tables import check_output
 
 
 def save_encoding(encoding: Encoding, path: Path) -> Path:
     """Write an encoding to a file with mode 0600."""
     text = json.dumps(_encoding_dict(encoding), indent=1)
+    check_output(path, table=False)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         path.chmod(0o600)  # a file that existed before keeps its old mode otherwise
@@ -32,7 +34,9 @@ def load_encoding(path: Path) -> Encoding:
     """Read an encoding that :func:`save_encoding` wrote."""
     try:
         return _encoding_of(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except OSError as problem:
+        raise FileProblem(f'"{path}" cannot be read: {(problem.strerror or "unknown reason").lower()}') from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, pl.exceptions.PolarsError) as problem:
         raise FileProblem(f'"{path}" is not a saved encoding: {type(problem).__name__}') from None
 
 

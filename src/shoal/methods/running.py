@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.choices import check_seed, check_size
+from shoal.core.deadline import seconds_of
 from shoal.core.grouping import canonical_order, check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
@@ -73,8 +75,14 @@ def run(
     shoal.errors.ParameterError: method "mdav" has no option "precison"; did you mean "precision"?
     """
     info = method if isinstance(method, MethodInfo) else get_method(method)
+    if time_limit is not None:
+        time_limit = seconds_of(time_limit)
+    if max_size is not None:
+        check_size(max_size, "max_size")
+    if isinstance(seed, bool) or not hasattr(seed, "__index__") or seed < 0:
+        check_seed(seed)
     checked = info.check_options(options)
-    _check_inputs(info, time_limit, column_weights)
+    _check_inputs(info, progress, time_limit, column_weights)
     given = {
         "progress": progress, "seed": seed, "max_size": max_size, "time_limit": time_limit,
         "column_weights": column_weights, "record_weights": record_weights, "units": units, "observed": observed,
@@ -119,9 +127,14 @@ def checked_outcome(result: Labels | Outcome, name: str, n: int) -> Outcome:
 
 def prepare_data(info: MethodInfo, data: NDArray[Any], k: int, dtype: type[np.generic]) -> NDArray[Any]:
     """Return the data as the method reads them, or raise if they are of the wrong shape or not finite."""
-    prepared = np.ascontiguousarray(data, dtype=dtype)
+    try:
+        prepared = np.ascontiguousarray(data, dtype=dtype)
+    except (ValueError, TypeError, OverflowError):  # its text may quote values
+        raise DataError(f'method "{info.name}" needs an array of numbers with as many columns in each row') from None
     if info.data == "values" and prepared.ndim == 2 and prepared.shape[1] == 1:
         prepared = prepared[:, 0].copy()
+    if info.data == "codes" and not np.array_equal(prepared, data):
+        raise DataError(f'method "{info.name}" reads codes: integers from 0 to {np.iinfo(np.int32).max}')
     wanted = 1 if info.data == "values" else 2
     if prepared.ndim != wanted:
         raise DataError(f'method "{info.name}" needs a {wanted}-d array, not {prepared.ndim}-d')
@@ -132,16 +145,20 @@ def prepare_data(info: MethodInfo, data: NDArray[Any], k: int, dtype: type[np.ge
     return prepared
 
 
-def _check_inputs(info: MethodInfo, time_limit: float | None, column_weights: NDArray[np.float64] | None) -> None:
+def _check_inputs(
+    info: MethodInfo, progress: Progress, time_limit: float | None, column_weights: NDArray[np.float64] | None
+) -> None:
     """Raise where an input was given that changes the groups and that the method cannot follow."""
-    if time_limit is not None:
-        if "time_limit" not in info.injected:
-            raise ParameterError(
-                f'method "{info.name}" has no time limit: it ends when its work is done; remove time_limit '
-                '(command line: --time-limit), or choose method "auto"'
-            )
-        if not time_limit > 0:
-            raise ParameterError(f"time_limit={time_limit} is not possible; choose more than 0 seconds")
+    if time_limit is not None and "time_limit" not in info.injected:
+        raise ParameterError(
+            f'method "{info.name}" has no time limit: it ends when its work is done; remove time_limit '
+            '(command line: --time-limit), or choose method "auto"'
+        )
+    for part in ("stage", "advance", "note"):
+        if not callable(getattr(progress, part, None)):
+            raise ParameterError(f"progress must be a shoal.Progress, not {type(progress).__name__}")
+    if column_weights is not None and not isinstance(column_weights, np.ndarray):
+        raise ParameterError("column_weights of an array must be an array of numbers, one for each column")
     weighted = column_weights is not None and bool((column_weights != 1).any())
     if weighted and info.data == "codes" and "column_weights" not in info.injected:
         raise ParameterError(

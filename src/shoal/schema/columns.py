@@ -15,6 +15,7 @@ from enum import StrEnum
 from html import escape
 from typing import Any
 
+from shoal.core.arguments import checked
 from shoal.core.choices import choice
 from shoal.core.text import text_table
 from shoal.errors import ParameterError, SchemaError, UnknownColumn
@@ -115,6 +116,7 @@ class Column:
     role_stated: bool = True
 
     def __post_init__(self) -> None:
+        self._check_types()
         if not (math.isfinite(self.weight) and self.weight >= 0):
             raise SchemaError(f'column "{self.name}": weight={self.weight} must be a finite number of at least 0')
         if self.order is not None and len(set(self.order)) != len(self.order):
@@ -122,6 +124,24 @@ class Column:
         if self.recode is not None and self.recode not in ALLOWED_RECODES[self.kind]:
             allowed = ", ".join(sorted(ALLOWED_RECODES[self.kind]))
             raise SchemaError(f'column "{self.name}" is {self.kind} and has no {self.recode}; choose one of: {allowed}')
+
+    def _check_types(self) -> None:
+        """Accept enumerations by their texts; raise for other values that an entry cannot have."""
+        if not isinstance(self.name, str):
+            raise SchemaError(f"the name of a column must be a text, not {type(self.name).__name__}")
+        choices: tuple[tuple[str, type[StrEnum]], ...]
+        choices = (("role", Role), ("kind", Kind), ("recode", Recode), ("missing", Missing))
+        for entry, kind in choices:
+            value = getattr(self, entry)
+            if not isinstance(value, kind) and not (value is None and entry in {"recode", "missing"}):
+                object.__setattr__(self, entry, choice(kind, value, entry))
+        if isinstance(self.weight, bool) or not isinstance(self.weight, int | float):
+            raise SchemaError(f'column "{self.name}": weight must be a number, not {type(self.weight).__name__}')
+        order: Any = self.order
+        if order is not None:
+            if isinstance(order, str) or not isinstance(order, Iterable):
+                raise SchemaError(f'column "{self.name}": its order must be a list of categories, such as low and high')
+            object.__setattr__(self, "order", tuple(map(str, order)))
 
     @property
     def default_recode(self) -> Recode:
@@ -166,7 +186,17 @@ class Schema:
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        columns = list(self.columns) if isinstance(self.columns, Iterable) else [self.columns]
+        if not all(isinstance(column, Column) for column in columns):
+            raise SchemaError("the columns of a schema must be shoal.Column entries, one for each column of the table")
+        object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "_by_name", {column.name: column for column in self.columns})
+        if len(self._by_name) < len(columns):
+            raise SchemaError("a schema names a column twice; keep one entry for each column")
+        if not isinstance(self.strata, str | Iterable):
+            raise SchemaError(f"strata must be a list of column names, not {type(self.strata).__name__}")
+        object.__setattr__(self, "strata", tuple(names_list(self.strata)))
+        object.__setattr__(self, "missing", choice(Missing, self.missing, "missing"))
         for name in [*self.strata, *([self.sampling_weight] if self.sampling_weight else [])]:
             role = self[name].role
             if role in {Role.QUASI, Role.IDENTIFIER}:
@@ -176,7 +206,7 @@ class Schema:
                 )
 
     def __getitem__(self, name: str) -> Column:
-        if name not in self._by_name:
+        if not isinstance(name, str) or name not in self._by_name:
             raise UnknownColumn(name, self._by_name)
         return self._by_name[name]
 
@@ -219,6 +249,7 @@ class Schema:
         decided = {*self.strata, self.sampling_weight}
         return [column.name for column in self.columns if not column.role_stated and column.name not in decided]
 
+    @checked
     def updated(
         self,
         *,

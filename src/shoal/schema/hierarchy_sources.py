@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from shoal.core.arguments import checked
 from shoal.core.hierarchy import Hierarchy
 from shoal.errors import SchemaError
 from shoal.schema.columns import Column
@@ -12,6 +13,7 @@ from shoal.tables import Table
 from shoal.tables.hierarchy_files import read_hierarchy_rows
 
 
+@checked
 def read_hierarchy(path: str | Path, *, delimiter: str | None = None) -> Hierarchy:
     """Read a file with one row per value: the value, then its ancestors from near to far, without a header.
 

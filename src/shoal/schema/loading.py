@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import FileProblem, ParameterError
+from shoal.errors import FileProblem, ParameterError, WrongArguments, suggestion
 from shoal.schema.columns import Role, Schema, names_list
 from shoal.schema.inference import bare_schema, decide_roles
 from shoal.schema.plan import ReadOptions
@@ -43,6 +45,7 @@ def _with_inputs(table: Table, schema: Schema | str | Path | None, full: Schema)
     return replace(table, inputs=(*table.inputs, *paths)), full
 
 
+@checked
 def load_with_schema(
     data: Any,
     *,
@@ -78,6 +81,10 @@ def load_with_schema(
     >>> schema
     <Schema: 1 quasi>
     """
+    allowed = [name for name in inspect.signature(Schema.updated).parameters if name != "self"]
+    for name in choices:
+        if name not in allowed:
+            raise WrongArguments(f'load_table has no argument "{name}"; {suggestion(name, allowed)}')
     return load(data, schema, choices, ReadOptions.of(read_options), progress)
 
 
@@ -100,6 +107,12 @@ def load_typed(data: Any, reading: ReadOptions) -> Table:
 def load_file_or_frame(data: Any, options: Mapping[str, Any]) -> Table:
     """Return a typed table; read options apply to files and are ignored for a DataFrame beside a file."""
     return load_typed(data, ReadOptions.of(options if isinstance(data, str | Path) else None))
+
+
+def check_read_options(options: Mapping[str, Any], *tables: Any) -> None:
+    """Raise if read options are given and none of the tables is a file."""
+    if options and not any(isinstance(table, str | Path) for table in tables):
+        raise ParameterError(f"read options ({', '.join(options)}) apply to text files only, and no file was given")
 
 
 def complete_schema(

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from shoal.core.choices import check_seed
+from shoal.core.choices import check_decimals, check_seed
 from shoal.core.deadline import seconds_of
 from shoal.core.text import function_name
 from shoal.errors import ParameterError, suggestion
@@ -116,8 +116,12 @@ class MethodCall:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
+        if not callable(self.name) and (not isinstance(self.name, str) or not self.name):
+            raise ParameterError(
+                f"a method is named by a text or given as a function, not by {type(self.name).__name__}"
+            )
         object.__setattr__(self, "seed", check_seed(self.seed))
-        if not isinstance(self.options, Mapping):
+        if not isinstance(self.options, Mapping) or not all(isinstance(name, str) for name in self.options):
             raise ParameterError(f"options must be a mapping from names to values, not {type(self.options).__name__}")
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
         if self.time_limit is not None:
@@ -172,9 +176,7 @@ class Plan:
                 raise ParameterError(
                     f"{name} of a plan must be a {kind.__name__}, not {type(getattr(self, name)).__name__}"
                 )
-        number = isinstance(self.decimals, int) and not isinstance(self.decimals, bool) and 0 <= self.decimals <= 15
-        if not number and not (isinstance(self.decimals, str) and self.decimals in {"input", "full"}):
-            raise ParameterError(f"decimals={self.decimals!r} is not possible; choose input, full or 0 to 15")
+        check_decimals(self.decimals)
         if not (isinstance(self.sums, str) and self.sums in {"rounded", "exact"}):
             raise ParameterError(f"sums={self.sums!r} is not possible; choose rounded or exact")
 

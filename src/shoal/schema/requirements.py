@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from shoal.core.grouping import check_k
 from shoal.errors import ParameterError
 
 TOLERANCE = 1e-9
@@ -82,6 +83,9 @@ class Requirements:
     delta: float | None = None
 
     def __post_init__(self) -> None:
+        check_k(self.k, self.k)
+        if not isinstance(self.global_recoding, bool):
+            raise ParameterError(f"global_recoding must be True or False, not {self.global_recoding!r}")
         if not isinstance(self.l_kind, Diversity):
             from shoal.core.choices import choice
 

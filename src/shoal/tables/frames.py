@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from shoal.errors import ParameterError
+
 
 def data_frame(header: Sequence[str], rows: Sequence[Sequence[Any]], backend: str = "polars") -> Any:
     """Return rows as a DataFrame.
@@ -30,6 +32,8 @@ def data_frame(header: Sequence[str], rows: Sequence[Sequence[Any]], backend: st
     """
     import narwhals as nw
 
+    if backend not in {"polars", "pandas", "pyarrow"}:
+        raise ParameterError(f"backend={backend!r} is not possible; choose polars, pandas or pyarrow")
     columns = {name: [row[position] for row in rows] for position, name in enumerate(header)}
     return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
 

@@ -27,6 +27,8 @@ def read_hierarchy_rows(path: Path, delimiter: str | None = None) -> list[list[s
         raise FileProblem(f'hierarchy file "{path}" cannot be read: {(problem.strerror or "").lower()}') from None
     except UnicodeDecodeError:
         raise FileProblem(f'hierarchy file "{path}" is not UTF-8 text; save it as UTF-8') from None
+    except ValueError:
+        raise FileProblem(f'hierarchy file "{path}" cannot be read: its name contains a zero byte') from None
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise FileProblem(f'hierarchy file "{path}" is empty; it needs one row per value')

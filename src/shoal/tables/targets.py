@@ -171,4 +171,6 @@ def _exists(path: Path) -> bool:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return False
+    except ValueError:
+        raise FileProblem(f'"{path}" is no possible file: its name contains a zero byte') from None
     return True

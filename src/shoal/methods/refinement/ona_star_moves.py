@@ -16,8 +16,9 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.grouping import Grouping, ordered_labels
+from shoal.core.grouping import Grouping, check_k, ordered_labels
 from shoal.core.progress import SILENT, Progress
+from shoal.errors import DataError
 from shoal.methods.contract import Outcome
 from shoal.methods.kernels import small_mdav, small_ona_star
 from shoal.methods.kernels.box_tree import search_stack
@@ -95,7 +96,13 @@ def refine(
     (array([0, 0, 0, 1, 1]), 1)
     """
     check_step_options(refine, max_rounds=max_rounds, split_position=split_position, closest=closest, moves=moves)
-    points = np.ascontiguousarray(points, np.float64)
+    check_k(k, len(labels))
+    try:
+        points = np.ascontiguousarray(points, np.float64)
+    except (ValueError, TypeError):  # its text may quote values
+        raise DataError("points must be an array of numbers with as many columns in each row") from None
+    if points.ndim != 2 or len(points) != len(labels):
+        raise DataError(f"{len(labels)} labels for {len(points)} records; there must be one label per record")
     Grouping(labels, k)  # raises GroupTooSmall for groups below k
 
     def run(start: NDArray[np.int64]) -> Outcome:
