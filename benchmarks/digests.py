@@ -78,7 +78,8 @@ def method_names():
 
 def data_kind(name):
     """Return what a method reads: points, values or codes."""
-    return shoal.get_method(METHOD_NAMES.get(name, name)).data
+    kind = shoal.get_method(METHOD_NAMES.get(name, name)).data
+    return "points" if kind == "mixed" else kind
 
 
 def present_options(name, options):

@@ -43,6 +43,7 @@ READS = {
     "points": "`points`: numbers, one or more columns (ordinal and nominal columns are encoded as numbers)",
     "values": "`values`: one column of numbers",
     "codes": "`codes`: categories, that is nominal and ordinal columns",
+    "mixed": "`mixed`: numbers beside codes of nominal columns",
 }
 SIZES = {"brute-force": (14, 3), "matching": (60, 2)}
 HEADER = """\

@@ -34,11 +34,14 @@ from shoal.tables.value_codes import comparable_values, missing_mask, ordered_ca
 
 if TYPE_CHECKING:
     from shoal.core.hierarchy import Hierarchy
+    from shoal.methods.contract import Array
     from shoal.tables.table import Series
 
 Floats = NDArray[np.float64]
 MAX_CATEGORIES = 1_000
 """The most categories of one nominal column that are turned into coordinates, one each."""
+SHARED_COORDINATES = 32
+"""The number of coordinates that the categories of a large nominal column share."""
 ENCODING_VERSION = 1
 
 
@@ -182,9 +185,40 @@ class CategoryEncoding:
         if self.column.kind == Kind.ORDINAL:
             return np.nan_to_num(self.standardised(values), nan=0.0)[:, None] * weight
         block = np.zeros((values.size, self.width))
-        known = np.flatnonzero(~np.isnan(values))
-        block[known, values[known].astype(np.int64)] = weight / np.sqrt(2)
+        self.fill_coordinates(values, block)
         return block
+
+    @property
+    def shared_width(self) -> int:
+        """The number of coordinates where the categories of a large nominal column share them."""
+        return self.width if self.width <= 2 * SHARED_COORDINATES else SHARED_COORDINATES
+
+    def fill_coordinates(self, values: Floats, block: Array, *, shared: bool = False) -> None:
+        """Write the coordinates of codes into a matrix of zeros.
+
+        Parameters
+        ----------
+        values
+            Codes; NaN where a value is missing.
+        block
+            The matrix, n x ``width``, or n x ``shared_width``.
+        shared
+            Whether the categories of a large column share coordinates: each has a pattern of signs, such that two
+            different categories are one squared unit apart on average, with a standard deviation of about 0.18.
+        """
+        weight = np.sqrt(self.column.weight)
+        if self.column.kind == Kind.ORDINAL:
+            block[:] = self.coordinates(values)
+            return
+        known = np.flatnonzero(~np.isnan(values))
+        codes = values[known].astype(np.int64)
+        if not shared or self.shared_width == self.width:
+            block[known, codes] = weight / np.sqrt(2)
+            return
+        signs = np.random.default_rng(0).integers(0, 2, (self.width, SHARED_COORDINATES)) * 2.0 - 1.0
+        signs *= weight / np.sqrt(2 * SHARED_COORDINATES)
+        for j in range(SHARED_COORDINATES):
+            block[known, j] = signs[codes, j]
 
     def standardised(self, values: Floats) -> Floats:
         """Return positions in the order with mean 0 and variance 1; NaN stays NaN."""

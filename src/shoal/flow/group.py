@@ -175,9 +175,11 @@ def group_records(
     data = data or MethodData(prepared, blocks.suppressed)
     array = _method_input(prepared, info, call, data, k)
     weights = np.array([column.weight for column in prepared.schema.quasi])
+    nominal = np.array([column.kind == Kind.NOMINAL for column in prepared.schema.quasi])
     outcomes = _run_blocks(
-        info, call, array, blocks, k=k, max_size=requirements.max_size, weights=weights, progress=progress
-    )
+        info, call, array, blocks, k=k, max_size=requirements.max_size, weights=weights, nominal=nominal,
+        progress=progress,
+    )  # fmt: skip
     labels, representatives = _joined(outcomes, blocks, prepared.n)
     guaranteed = None if info.max_size is None else info.max_size(k)
     largest = [limit for limit in (requirements.max_size, guaranteed) if limit is not None]
@@ -198,8 +200,10 @@ def group_records(
 
 
 def method_for(prepared: Prepared, call: MethodCall) -> MethodInfo:
-    """Return the method of a call: its variant for categories where all quasi-identifiers are nominal."""
-    return get_method(call.name, "codes" if prepared.schema.nominal else "points")
+    """Return the method of a call: its variant for categories only, or for numbers beside many categories."""
+    if prepared.schema.nominal:
+        return get_method(call.name, "codes")
+    return get_method(call.name, "mixed" if prepared.many_categories else "points")
 
 
 def find_blocks(prepared: Prepared, k: int) -> Blocks:
@@ -282,12 +286,14 @@ def _method_input(prepared: Prepared, info: MethodInfo, call: MethodCall, data: 
 
             if call.options["cost"] in INTEGER_COSTS:
                 return data.offsets()
-    return data.points(str(call.options.get("storage", "float64")), k=k)
+    if info.data == "mixed":
+        return data.mixed()
+    return data.points(str(call.options.get("storage", "float64")), k=k, exact=True)
 
 
 def _run_blocks(
     info: MethodInfo, call: MethodCall, array: Array, blocks: Blocks, *, k: int, max_size: int | None,
-    weights: NDArray[np.float64], progress: Progress,
+    weights: NDArray[np.float64], nominal: NDArray[np.bool_], progress: Progress,
 ) -> list[Outcome]:  # fmt: skip
     n = len(array)
     outcomes = []
@@ -296,7 +302,7 @@ def _run_blocks(
         share = None if call.time_limit is None else call.time_limit * records.size / n
         outcomes.append(run(
             info, inside, k, progress=progress, seed=call.seed, max_size=max_size, time_limit=share,
-            column_weights=weights, **call.options,
+            column_weights=weights, nominal=nominal, **call.options,
         ))  # fmt: skip
     return outcomes
 

@@ -25,6 +25,8 @@ from shoal.tables.value_codes import missing_mask
 
 CHECKED_BYTES = 10_000_000
 """The size of a matrix above which free memory is compared with what grouping needs."""
+DENSE_CELLS = 2**27
+"""The most coordinates of a table, a gigabyte of float64, beyond which categories are not coordinates of their own."""
 Integers = NDArray[np.int64]
 Masks = Mapping[str, NDArray[np.bool_]]
 
@@ -69,6 +71,12 @@ class Prepared:
         """The schema."""
         return self.encoding.schema
 
+    @property
+    def many_categories(self) -> bool:
+        """Whether there are too many categories for one coordinate each; the same on every machine."""
+        nominal = [entry.width for entry in self.encoding.quasi if entry.column.kind == Kind.NOMINAL]
+        return max(nominal, default=0) > MAX_CATEGORIES or self.n * self.encoding.width > DENSE_CELLS
+
     def original(self, name: str) -> Floats:
         """Return the values of a column as the encoding sees them; NaN where a value is missing."""
         return self.encoding[name].values(self.table.column(name))
@@ -107,11 +115,27 @@ class MethodData:
         self.prepared, self.suppressed = prepared, suppressed or {}
         self._arrays: dict[str, Array] = {}
 
-    def points(self, storage: str = "float64", *, k: int = 2) -> Array:
-        """Return the matrix of coordinates, n x (sum of widths), filled column by column."""
-        if storage not in self._arrays:
-            self._arrays[storage] = self._encoded(storage, k)
-        return self._arrays[storage]
+    def points(self, storage: str = "float64", *, k: int = 2, exact: bool = False) -> Array:
+        """Return the matrix of coordinates, n x (sum of widths), filled column by column.
+
+        Where the table has so many categories that one coordinate for each would not fit, categories of large columns
+        share coordinates, and distances are approximate, unless they are to be exact.
+        """
+        name = "shared coordinates" if self.prepared.many_categories and not exact else storage
+        if name not in self._arrays:
+            self._arrays[name] = self._encoded(storage, k, shared=name != storage)
+        return self._arrays[name]
+
+    def mixed(self) -> Floats:
+        """Return one column per quasi-identifier: a standardised number, or the code of a category."""
+        if "mixed" not in self._arrays:
+            columns = []
+            for entry in self.prepared.encoding.quasi:
+                values = self.prepared.values(entry.column.name, self.suppressed)
+                nominal = entry.column.kind == Kind.NOMINAL
+                columns.append(np.nan_to_num(values, nan=-1.0) if nominal else entry.coordinates(values)[:, 0])
+            self._arrays["mixed"] = np.column_stack(columns)
+        return self._arrays["mixed"].astype(np.float64, copy=False)
 
     def codes(self) -> NDArray[np.int32]:
         """Return the categories of all quasi-identifiers as codes; a missing value that stays one is a category."""
@@ -132,28 +156,34 @@ class MethodData:
         """Give the memory of the arrays back; they are encoded again when needed."""
         self._arrays.clear()
 
-    def _encoded(self, storage: str, k: int) -> Array:
-        encoding = self.prepared.encoding
-        for entry in encoding.quasi:
-            nominal = isinstance(entry, CategoryEncoding) and entry.column.kind == Kind.NOMINAL
-            if nominal and entry.width > MAX_CATEGORIES:
+    def _encoded(self, storage: str, k: int, *, shared: bool) -> Array:
+        entries = self.prepared.encoding.quasi
+        for entry in () if shared else entries:
+            if entry.column.kind == Kind.NOMINAL and entry.width > MAX_CATEGORIES:
                 raise DataError(
                     f'column "{entry.column.name}" has {entry.width} categories, more than the {MAX_CATEGORIES} that a '
-                    "nominal quasi-identifier may have when it is grouped as coordinates; coarsen it, drop it as an "
-                    "identifier, call it numeric or ordinal, or choose a method on categories where all are nominal"
+                    "nominal quasi-identifier may have where a method reads one coordinate per category; choose method "
+                    '"auto", which needs no such coordinates, or coarsen the column'
                 )
+        widths = [
+            entry.shared_width if shared and isinstance(entry, CategoryEncoding) else entry.width for entry in entries
+        ]
         size = 4 if storage == "float32" else 8
-        if self.prepared.n * encoding.width * size > CHECKED_BYTES:
+        if self.prepared.n * sum(widths) * size > CHECKED_BYTES:
             from shoal.core.memory import check_memory
 
-            check_memory(self.prepared.n, encoding.width, k, bytes_per_number=size)
-        shape = self.prepared.n, max(encoding.width, 1)  # at least one column, of zeros where no column has a value
+            check_memory(self.prepared.n, sum(widths), k, bytes_per_number=size)
+        shape = self.prepared.n, max(sum(widths), 1)  # at least one column, of zeros where no column has a value
         points: Array = np.zeros(shape, np.float32) if storage == "float32" else np.zeros(shape)
         start = 0
-        for entry in encoding.quasi:
+        for entry, width in zip(entries, widths, strict=True):
             values = self.prepared.values(entry.column.name, self.suppressed)
-            points[:, start : start + entry.width] = entry.coordinates(values)
-            start += entry.width
+            inside = points[:, start : start + width]
+            if isinstance(entry, CategoryEncoding):
+                entry.fill_coordinates(values, inside, shared=shared)
+            else:
+                inside[:] = entry.coordinates(values)
+            start += width
         return points
 
 

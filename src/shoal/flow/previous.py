@@ -31,6 +31,7 @@ from shoal.flow.record_matching import Matched, match_records
 from shoal.flow.satisfy import ConfidentialValues
 from shoal.methods.contract import Outcome
 from shoal.methods.running import run
+from shoal.schema.columns import Kind
 from shoal.schema.plan import Plan
 
 IDENTITY = "previous@1"
@@ -77,15 +78,20 @@ def regroup(
     earlier = np.where(matched.earlier >= 0, record.groups[matched.earlier], -1)
     points = data.points().astype(np.float64, copy=False)
     info = method_for(prepared, plan.method)
+    nominal = np.array([column.kind == Kind.NOMINAL for column in prepared.schema.quasi])
     size = plan.requirements.k if confidential is None else confidential.group_size(plan.requirements)
 
     def of_new_records(rows: Integers) -> Integers:
         array = data.codes()[rows] if info.data == "codes" else points[rows]
         if info.data == "values":
             array = array[:, 0]
+        if info.data == "mixed":
+            array = data.mixed()[rows]
         options = info.check_options(plan.method.options)
         call = plan.method
-        return run(info, array, size, seed=call.seed, time_limit=call.time_limit, progress=progress, **options).labels
+        return run(
+            info, array, size, seed=call.seed, time_limit=call.time_limit, nominal=nominal, progress=progress, **options
+        ).labels
 
     progress.stage("changing the groups of the earlier release")
     labels = blocks.mapped(

@@ -136,6 +136,45 @@ def auto_of_categories(
     return replace(outcome, reason=reason)
 
 
+@method(
+    "auto",
+    title=_TITLE,
+    complexity="that of the selected method",
+    guarantee=_GUARANTEE,
+    when=_WHEN,
+    version=1,
+)
+def auto_of_many_categories(
+    mixed: NDArray[np.float64],
+    k: int,
+    *,
+    effort: Effort = "balanced",
+    time_limit: float | None = None,
+    nominal: NDArray[np.bool_] | None = None,
+    column_weights: NDArray[np.float64] | None = None,
+    progress: Progress = SILENT,
+) -> Outcome:
+    """Group numbers beside more categories than coordinates can hold by ``mixed-blocks``.
+
+    Parameters
+    ----------
+    effort
+        Preset of the search effort.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[0.0, 7], [0.1, 8], [0.2, 7], [0.3, 8]])
+    >>> auto_of_many_categories(rows, 2, nominal=np.array([False, True])).method
+    'mixed-blocks'
+    """
+    outcome = run(
+        "mixed-blocks", mixed, k, progress=progress, time_limit=time_limit, nominal=nominal,
+        column_weights=column_weights, effort=effort,
+    )  # fmt: skip
+    return replace(outcome, reason="more categories than coordinates can hold: blocks in which few categories occur")
+
+
 def nominal_options(
     codes: NDArray[np.int32], k: int, *, effort: Effort = "balanced", time_limit: float | None = None
 ) -> dict[str, Any]:

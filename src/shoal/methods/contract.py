@@ -1,9 +1,10 @@
 """What a grouping method is and what it returns.
 
 A method is a plain function on arrays, ``f(points, k, *, ...) -> labels``. The name of its first parameter says what
-it reads: ``points`` (float64, n x d), ``values`` (one column) or ``codes`` (int32, n x m). It returns labels, the group
-number of each record, or an :class:`Outcome` where there is more to say: a representative record of each group, the
-objective with a proven bound, diagnostics.
+it reads: ``points`` (float64, n x d), ``values`` (one column), ``codes`` (int32, n x m) or ``mixed`` (float64, numbers
+beside codes; the input ``nominal`` says which columns are codes). It returns labels, the group number of each
+record, or an :class:`Outcome` where there is more to say: a representative record of each group, the objective with a
+proven bound, diagnostics.
 
 Further inputs are passed to functions that declare them as keyword-only parameters (:data:`INJECTED`); every other
 keyword-only parameter is an option of the method.
@@ -19,13 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 Labels = NDArray[np.int64]
-DataKind = Literal["points", "values", "codes"]
+DataKind = Literal["points", "values", "codes", "mixed"]
 Stopped = Literal["finished", "time limit", "interrupted"]
 OptionValue = bool | int | float | str | None | Sequence["OptionValue"] | Mapping[str, "OptionValue"]
 Diagnostic = bool | int | float | str | None | Sequence["Diagnostic"] | Mapping[str, "Diagnostic"]
 Array = NDArray[np.float64] | NDArray[np.float32] | NDArray[np.int32]
 
-INJECTED = ("progress", "seed", "max_size", "time_limit", "column_weights", "record_weights", "units", "observed")
+INJECTED = (
+    "progress", "seed", "max_size", "time_limit", "column_weights", "record_weights", "units", "observed", "nominal"
+)  # fmt: skip
 """Inputs that are passed to a method only if its function declares them."""
 
 

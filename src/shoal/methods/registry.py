@@ -42,7 +42,8 @@ class MethodInfo:
     function
         ``f(points, k, **options)``, which returns labels or an :class:`~shoal.methods.contract.Outcome`.
     data
-        What it reads: ``points`` (float64, n x d), ``values`` (one column of numbers) or ``codes`` (int32, n x m).
+        What it reads: ``points`` (float64, n x d), ``values`` (one column of numbers), ``codes`` (int32, n x m) or
+        ``mixed`` (numbers beside codes).
     title
         One line: what it does.
     complexity
@@ -152,9 +153,9 @@ def method(
 ) -> Callable[[F], F]:
     """Register a function as a grouping method.
 
-    The first parameter of the function must be called ``points``, ``values`` or ``codes``, the second ``k``; its
-    keyword-only parameters are the options of the method, read from their type hints. Registering a function of the
-    same module and name again replaces it; a name that another function has raises ParameterError.
+    The first parameter of the function must be called ``points``, ``values``, ``codes`` or ``mixed``, the second
+    ``k``; its keyword-only parameters are the options of the method, read from their type hints. Registering a function
+    of the same module and name again replaces it; a name that another function has raises ParameterError.
 
     Parameters
     ----------
@@ -228,7 +229,7 @@ def describe(function: Callable[..., Any], name: str, **description: Any) -> Met
     names = list(parameters)
     if not names or names[0] not in get_args(DataKind):
         raise ParameterError(
-            f"the first parameter of {function_name(function)} must be points, values or codes (what it reads)"
+            f"the first parameter of {function_name(function)} must be points, values, codes or mixed (what it reads)"
         )
     if len(names) < 2 or names[1] != "k":
         raise ParameterError(f"the second parameter of {function_name(function)} must be k")

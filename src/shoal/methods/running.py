@@ -22,7 +22,7 @@ from shoal.methods.contract import Labels, Outcome
 from shoal.methods.registry import MethodInfo, get_method
 
 
-def run(
+def run(  # noqa: PLR0913 - one entry for all that methods may declare
     method: str | Callable[..., Any] | MethodInfo,
     data: NDArray[Any],
     k: int,
@@ -35,6 +35,7 @@ def run(
     record_weights: NDArray[np.float64] | None = None,
     units: NDArray[np.int64] | None = None,
     observed: NDArray[np.bool_] | None = None,
+    nominal: NDArray[np.bool_] | None = None,
     **options: Any,
 ) -> Outcome:
     """Run a method on an array.
@@ -55,7 +56,7 @@ def run(
         Maximum group size, for methods that can keep one.
     time_limit
         Seconds; only for methods that can stop early.
-    column_weights, record_weights, units, observed
+    column_weights, record_weights, units, observed, nominal
         Further inputs for methods that declare them.
     options
         Options of the method.
@@ -86,6 +87,7 @@ def run(
     given = {
         "progress": progress, "seed": seed, "max_size": max_size, "time_limit": time_limit,
         "column_weights": column_weights, "record_weights": record_weights, "units": units, "observed": observed,
+        "nominal": nominal,
     }  # fmt: skip
     inputs = {name: value for name, value in given.items() if name in info.injected and value is not None}
     storage = str(checked.pop("storage", "float64"))
@@ -93,7 +95,7 @@ def run(
     if prepared.ndim == 2 and prepared.shape[1] == 0:
         # nothing distinguishes these records: one constant column, because compiled loops read at least one
         prepared = np.zeros((len(prepared), 1), prepared.dtype)
-        inputs |= {name: np.ones(1) for name in ("column_weights",) if name in inputs}
+        inputs = {name: value for name, value in inputs.items() if name not in {"column_weights", "nominal"}}
     result = info.function(prepared, k, **inputs, **checked)
     outcome = checked_outcome(result, info.name, len(prepared))
     if outcome.method:
