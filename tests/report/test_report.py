@@ -417,7 +417,9 @@ def test_a_release_without_findings_has_a_plain_summary():
 
 def test_reports_are_written_where_requested(release, tmp_path):
     paths = release.write(tmp_path / "s.csv", report=tmp_path / "r.html", public_report=tmp_path / "p.html")
-    assert {path.name for path in paths} == {"s.csv", "s.manifest.json", "r.html", "p.html"}
+    assert {path.name for path in paths} == {
+        "s.csv", "s.manifest.json", "s.holder.parquet", "r.html", "p.html",
+    }  # fmt: skip
     assert release.report(tmp_path / "q.html", public=True).read_bytes() == (tmp_path / "p.html").read_bytes()
     with pytest.raises(ParameterError, match="need different files"):
         release.write(tmp_path / "s.csv", report=tmp_path / "r.html", public_report=tmp_path / "r.html")

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
 from shoal.schema.columns import Role, Schema
-from shoal.schema.loading import complete_schema, load_typed
+from shoal.schema.loading import complete_schema, load_typed, load_with_schema
 from shoal.schema.plan import ReadOptions
+from shoal.tables import Table
 
 if TYPE_CHECKING:
+    from shoal.evaluate.attacks import Attack
     from shoal.evaluate.risk import Risk
     from shoal.evaluate.utility import Utility
+    from shoal.flow.holder_record import HolderRecord
 
 
 @checked
@@ -37,6 +44,8 @@ def evaluate(
     control: Any = None,
     population: Any = None,
     target: str | None = None,
+    also: Any = None,
+    also_record: HolderRecord | str | Path | None = None,
     seed: int = 0,
     read_options: Mapping[str, Any] | ReadOptions | None = None,
     progress: Progress = SILENT,
@@ -55,6 +64,12 @@ def evaluate(
         A table of the whole population, for journalist and marketer risk.
     target
         The target variable of regression and prediction measures.
+    also
+        An earlier or parallel release of the same people: measures what both together disclose, by intersection of
+        equivalence classes and by differencing of totals. A table with as many records must have them in the same
+        order; otherwise give ``also_record``.
+    also_record
+        The holder's record of the other release, which states whose record is whose.
     seed
         Seed of the random numbers.
     read_options
@@ -108,4 +123,65 @@ def evaluate(
         table, compared, columns=[*names, *attributes], target=target, schema=full, seed=seed, read_options=options,
         progress=progress,
     )  # fmt: skip
+    if also is not None:
+        progress.stage("intersecting two releases")
+        attacks, notes = _second_release(original, table, compared, load_typed(also, reading), also_record, full)
+        risks = replace(risks, attacks=(*risks.attacks, *attacks), notes=(*risks.notes, *notes))
+    elif also_record is not None:
+        raise ParameterError("also_record is the record of another release; name its table with also=")
     return risks, uses
+
+
+def _second_release(
+    given: Any, original: Table, released: Table, also: Table, record: HolderRecord | str | Path | None, schema: Schema
+) -> tuple[list[Attack], list[str]]:
+    """Return the attacks of an intruder who has two releases, and what could not be measured."""
+    from shoal.evaluate.differencing import differencing_attacks, differencing_of_totals
+    from shoal.evaluate.intersection import intersection_attacks
+
+    names = schema.protected
+    rows = _rows_of_other(given, original, also, record, schema)
+    attacks, notes = intersection_attacks(original, released, also, names, rows=rows, schema=schema)
+    shared = [name for name in names if name in also.names and name not in schema.strata]
+    missing = None if rows is None else np.flatnonzero(rows < 0)
+    known = rows is None or (np.diff(rows[rows >= 0]) == 1).all()
+    if also.n_rows < original.n_rows and known and (missing is None or missing.size == original.n_rows - also.n_rows):
+        try:
+            differences = differencing_of_totals(
+                original, released, also, shared, missing=missing, schema=schema,
+                strata=[name for name in schema.strata if name in also.names],
+            )  # fmt: skip
+        except DataError as problem:
+            notes.append(f"Differencing of totals was not measured: {problem}.")
+        else:
+            attacks += differencing_attacks(differences, original.n_rows)
+    elif also.n_rows == original.n_rows and (missing is None or not missing.size):
+        notes.append("Both releases have the same records, so that no record follows from the difference of totals.")
+    else:
+        notes.append(
+            "Differencing of totals was not measured: the other release has records that this original lacks; evaluate "
+            "the larger release with its own original, and the smaller one as the other."
+        )
+    return attacks, notes
+
+
+def _rows_of_other(
+    given: Any, original: Table, also: Table, record: HolderRecord | str | Path | None, schema: Schema
+) -> NDArray[np.int64] | None:
+    """Return the row of each record in the other release; None if that is not known."""
+    if record is None:
+        return np.arange(original.n_rows) if also.n_rows == original.n_rows else None
+    from shoal.flow.holder_record import HolderRecord
+    from shoal.flow.record_matching import match_records
+
+    known = record if isinstance(record, HolderRecord) else HolderRecord.read(record)
+    if known.rows.height != also.n_rows:
+        raise DataError(
+            f"the holder's record is that of a release with {known.rows.height:,} records, and the other release has "
+            f"{also.n_rows:,}; name the record that was written beside it"
+        )
+    table = original
+    if isinstance(given, str | Path):  # columns that stay unchanged are hashed as they are written
+        table, _ = load_with_schema(given, schema=schema)
+    earlier = match_records(known, table).earlier
+    return np.where(earlier >= 0, known.released_rows[earlier], -1)

@@ -24,6 +24,12 @@ def evaluate_command(
     target: Annotated[
         str | None, typer.Option(metavar="NAME", help="Target variable of the regression and prediction measures.")
     ] = None,
+    also: Annotated[
+        Path | None, typer.Option(help="Earlier or parallel release of the same people; measures both together.")
+    ] = None,
+    also_record: Annotated[
+        Path | None, typer.Option(help="Holder's record of the other release, if its records are others or reordered.")
+    ] = None,
     seed: flags.Seed = 0,
 ) -> None:
     """Measure risk and utility of a release, made by any software, against its original.
@@ -36,7 +42,8 @@ def evaluate_command(
     with drawn_progress(quiet=given.silent) as progress:
         risks, uses = evaluate(
             original, released, schema=given.schema, **given.columns(), control=control, population=population,
-            target=target, seed=seed, read_options=given.read_options(), progress=progress,
+            target=target, also=also, also_record=also_record, seed=seed, read_options=given.read_options(),
+            progress=progress,
         )  # fmt: skip
     if given.json:
         flags.print_json({"risk": risks.to_dict(), "utility": uses.to_dict()})

@@ -22,7 +22,7 @@ class Attack:
     ----------
     name
         ``record-linkage``, ``assignment-linkage``, ``interval-disclosure``, ``rank-interval-disclosure``,
-        ``attribute-disclosure`` or ``differencing-of-totals``.
+        ``attribute-disclosure``, ``differencing-of-totals``, ``intersection`` or ``intersection-by-values``.
     target
         The column whose values are to be disclosed; empty for attacks on whole records.
     success

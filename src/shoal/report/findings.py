@@ -108,6 +108,16 @@ def findings_for_information(released: Released, evidence: Evidence) -> list[Fin
                 "groups, which satisfy the same requirements."
             )
         )
+    second = released.second
+    if second is not None:
+        findings.append(
+            Finding(
+                f"The release follows an earlier one: {second.kept:,} records are as before, {second.changed:,} "
+                f"changed, {second.new:,} are new, {second.deleted:,} were deleted. Both releases together leave "
+                f"{second.below_k:,} records with fewer than k candidates; the earlier groups of "
+                f"{second.unavoidable:,} of them have fewer than k members left in the table."
+            )
+        )
     if evidence.before is None:
         findings.append(
             Finding("The original table was not available: figures of the original and attacks are left out.")
