@@ -155,8 +155,12 @@ def pytest_sessionfinish(session):
     if hasattr(config, "workerinput"):
         config.workeroutput["figures"] = config.stash[FIGURES]
     elif is_attack(config):
-        ordered = {module: dict(sorted(figures.items())) for module, figures in sorted(config.stash[FIGURES].items())}
-        Path(config.getoption("--attacks")).write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+        file = Path(config.getoption("--attacks"))
+        kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}  # of modules that did not run
+        ordered = {
+            module: dict(sorted(part.items())) for module, part in sorted((kept | config.stash[FIGURES]).items())
+        }
+        file.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
 @pytest.fixture
