@@ -187,6 +187,9 @@ def test_index_attributes_and_metadata_are_left_out_and_named():
         "the index of the pandas DataFrame, which the metadata describes, is not released"
     ]
     assert left_out(Table.from_native(pa.Table.from_pandas(pd.DataFrame({"a": [1]})))) == []
+    for pandas in (b'{"attributes": {"note": "secret"}}', b"not JSON"):
+        described = pa.table({"a": [1]}).replace_schema_metadata({b"pandas": pandas})
+        assert left_out(Table.from_native(described)) == ["the metadata of the schema and its fields is not released"]
 
 
 def test_labels_and_missing_codes_without_a_record_are_left_out():

@@ -86,26 +86,35 @@ def left_out(table: Table) -> list[str]:
             sentences.append("the attrs of the DataFrame are not released")
     elif table.frame.implementation.is_pyarrow():
         schema = native.schema
+        pandas = _pandas_metadata(schema)
         described = set(schema.metadata or {}) - {b"pandas", b"ARROW:schema"}
-        if described or any(set(field.metadata or {}) - {b"PARQUET:field_id"} for field in schema):
+        if (
+            described
+            or pandas.get("attributes")
+            or any(set(field.metadata or {}) - {b"PARQUET:field_id"} for field in schema)
+        ):
             sentences.append("the metadata of the schema and its fields is not released")
-        if _has_pandas_index(schema):
+        if _has_pandas_index(pandas):
             sentences.append("the index of the pandas DataFrame, which the metadata describes, is not released")
     return sentences
 
 
-def _has_pandas_index(schema: Any) -> bool:
-    """Return whether pandas would restore an index other than the default one from the metadata alone."""
+def _pandas_metadata(schema: Any) -> dict[str, Any]:
+    """Return what pandas wrote about a DataFrame into the metadata of a schema."""
     import json
 
     try:
-        ranges = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
-        return any(
-            isinstance(index, dict) and (index.get("name"), index.get("start"), index.get("step")) != (None, 0, 1)
-            for index in ranges
-        )
-    except (ValueError, AttributeError):
-        return True
+        return dict(json.loads((schema.metadata or {}).get(b"pandas", b"{}")))
+    except (ValueError, TypeError):
+        return {"attributes": True}  # something that cannot be read
+
+
+def _has_pandas_index(pandas: dict[str, Any]) -> bool:
+    """Return whether pandas would restore an index other than the default one from the metadata alone."""
+    return any(
+        isinstance(index, dict) and (index.get("name"), index.get("start"), index.get("step")) != (None, 0, 1)
+        for index in pandas.get("index_columns") or ()
+    )
 
 
 def _clean_polars(frame: pl.DataFrame) -> pl.DataFrame:
