@@ -132,6 +132,8 @@ def protected(data, k, arguments):
         given[PROTECT_ARGUMENTS.get(argument, argument)] = value
     if "unnamed" in inspect.signature(shoal.protect).parameters:
         given.setdefault("unnamed", "other")
+    if "release_weight" in inspect.signature(shoal.protect).parameters:
+        given.setdefault("release_weight", "unchanged")
     return shoal.protect(data, k, **given)
 
 

@@ -436,7 +436,9 @@ def test_the_work_grows_linearly_with_the_number_of_columns(monkeypatch, tmp_pat
 
 def test_a_sampling_weight_is_written_as_it_was_read(tmp_path):
     (tmp_path / "a.csv").write_text("age;weight\n1;1,50\n1;2\n9;0,250\n9;10,0\n")
-    release = shoal.protect(tmp_path / "a.csv", 2, quasi=["age"], sampling_weight="weight", method="mdav")
+    release = shoal.protect(
+        tmp_path / "a.csv", 2, quasi=["age"], sampling_weight="weight", release_weight="unchanged", method="mdav"
+    )
     release.write(tmp_path / "b.csv", report=tmp_path / "b.html")
     assert (tmp_path / "b.csv").read_text() == "age;weight\n1;1,50\n1;2\n9;0,250\n9;10,0\n"
 

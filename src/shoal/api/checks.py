@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ from shoal.flow.released import require
 from shoal.privacy.assessment import Assessment, ColumnAssessment, assess_column
 from shoal.privacy.confidential import ConfidentialAs, Values, joint_values, read_values
 from shoal.privacy.equivalence_classes import EquivalenceClasses, MissingSemantics, equivalence_classes
-from shoal.privacy.k_anonymity import Classes, verify_k
-from shoal.schema.columns import Kind, Role, Schema, names_list
+from shoal.privacy.k_anonymity import Classes, class_labels, verify_k
+from shoal.schema.columns import Kind, ReleaseWeight, Role, Schema, names_list
 from shoal.schema.loading import complete_schema, load_for_counting
 from shoal.schema.plan import ReadOptions
 from shoal.schema.requirements import Requirements
@@ -42,6 +43,8 @@ def assess(
     orders: Mapping[str, Sequence[str]] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
     sampling_weight: str | None = None,
+    release_weight: str | None = None,
+    known: Sequence[str] | None = None,
     strata: Sequence[str] | None = None,
     confidential_as: str = "separate",
     missing_semantics: str = "distinct",
@@ -79,7 +82,12 @@ def assess(
         A :class:`shoal.Hierarchy`, a file or a mapping for columns that are compared by their tree.
     sampling_weight
         A column of positive numbers: how many members of the population a record represents. Used for the journalist
-        and marketer risk.
+        and marketer risk. An intruder may know it, so k is also counted with it.
+    release_weight
+        ``unchanged`` if the sampling weight is released unchanged on purpose; otherwise it must have k too when k is
+        verified.
+    known
+        Further columns that an intruder may know; k is also counted with them.
     strata
         Columns that an intruder knows and that were released unchanged; they count like quasi-identifiers.
     confidential_as
@@ -123,13 +131,15 @@ def assess(
     changes = {
         "quasi": quasi, "confidential": confidential, "identifiers": identifiers, "other": other, "unnamed": unnamed,
         "kinds": kinds, "orders": orders, "hierarchies": hierarchies,
-        "sampling_weight": sampling_weight, "strata": strata,
+        "sampling_weight": sampling_weight, "release_weight": release_weight, "known": known, "strata": strata,
     }  # fmt: skip
     given = [*names_list(quasi or ()), *names_list(confidential or ()), *names_list(strata or ())]
     table = load_for_counting(data, given, ReadOptions.of(read_options), progress)
     full = complete_schema(
         table, schema, {name: value for name, value in changes.items() if value}, identifiers_dropped=True
     )
+    if full.release_weight == ReleaseWeight.DROPPED:  # the table has it nevertheless
+        full = replace(full, release_weight=ReleaseWeight.GROUPED)
     names, attributes = full.protected, full.named(Role.CONFIDENTIAL)
     progress.stage("finding equivalence classes")
     matching = equivalence_classes(table, names, semantics)
@@ -148,8 +158,15 @@ def assess(
         m=m,
         risk=_risk(table, full, matching, threshold),
         contributions=_contributions(table, names, progress) if contributions else None,
+        k_with_weight=None if full.released_weight is None else _k(table, full.with_weight, semantics),
+        k_with_known=_k(table, full.known_columns, semantics) if full.known else None,
+        weight_counts=full.release_weight != ReleaseWeight.UNCHANGED,
         backend=backend_of(table.native),
     )
+
+
+def _k(table: Table, names: Sequence[str], semantics: MissingSemantics) -> int:
+    return int(equivalence_classes(table, names, semantics).sizes().min())
 
 
 @checked
@@ -166,6 +183,9 @@ def verify(
     kinds: Mapping[str, str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
+    sampling_weight: str | None = None,
+    release_weight: str | None = None,
+    known: Sequence[str] | None = None,
     strata: Sequence[str] | None = None,
     confidential_as: str = "separate",
     missing_semantics: str = "distinct",
@@ -195,7 +215,8 @@ def verify(
         Quasi-identifiers, which are counted together.
     confidential
         Confidential (sensitive) attributes, for the further requirements.
-    identifiers, other, unnamed, schema, kinds, orders, hierarchies, strata, confidential_as, missing_semantics
+    identifiers, other, unnamed, schema, kinds, orders, hierarchies, sampling_weight, release_weight,
+    known, strata, confidential_as, missing_semantics
         As in :func:`shoal.assess`.
     l, l_kind, c, p, alpha, t, beta, delta
         As in :class:`shoal.Requirements`.
@@ -219,7 +240,12 @@ def verify(
     requirements = Requirements(
         k=k, l=l, l_kind=l_kind, c=c, p=p, alpha=alpha, t=t, beta=beta, delta=delta
     )  # fmt: skip
-    if not requirements.beyond_k and schema is None and missing_semantics == "distinct":
+    if (
+        not requirements.beyond_k
+        and schema is None
+        and missing_semantics == "distinct"
+        and not (sampling_weight or known)
+    ):
         names = [*names_list(quasi or ()), *names_list(strata or ())]
         data = load_for_counting(data, names, ReadOptions.of(read_options), progress)
         read_options = None
@@ -236,12 +262,18 @@ def verify(
     found = assess(
         data, quasi=quasi, confidential=confidential, identifiers=identifiers, other=other, unnamed=unnamed,
         schema=schema, kinds=kinds, orders=orders,
-        hierarchies=hierarchies, strata=strata, confidential_as=confidential_as, missing_semantics=missing_semantics,
+        hierarchies=hierarchies, sampling_weight=sampling_weight, release_weight=release_weight, known=known,
+        strata=strata, confidential_as=confidential_as, missing_semantics=missing_semantics,
         l=requirements.recursive_l, read_options=read_options, progress=progress,
     )  # fmt: skip
     classes = Classes(found.sizes)
     if classes.k < k:
         raise GroupTooSmall(f"k={k} is violated, the smallest class has {classes.k} of {found.records} records")
+    if not found.satisfies_k(k):
+        raise GroupTooSmall(
+            f"k={k} is violated: with the sampling weight, the smallest class has {found.k_with_weight} of "
+            f"{found.records} records"
+        )
     require(found, requirements)
     return classes
 
@@ -282,14 +314,16 @@ def _columns(
 
 def _risk(table: Table, schema: Schema, matching: EquivalenceClasses, threshold: float) -> Any:
     """Return the risk from the sizes of the equivalence classes, averaged over records."""
-    from shoal.evaluate.class_risk import class_risk, overlapping_class_risk, population_sizes
+    from shoal.evaluate.class_risk import class_risk, of_finer_classes, overlapping_class_risk, population_sizes
 
     if matching.links:
         return overlapping_class_risk(matching.sizes(), matching.labels, threshold=threshold)
-    weight = schema.sampling_weight
+    weight = schema.released_weight
     typed = table.with_types([weight]) if weight is not None else table
     people = population_sizes(typed, schema.protected, matching.labels, sampling_weight=weight)
-    return class_risk(matching.sizes(), population=people, threshold=threshold)
+    labels = class_labels(table, schema.with_weight) if weight is not None else matching.labels
+    people = of_finer_classes(people, matching.labels, labels)
+    return class_risk(np.bincount(labels), population=people, threshold=threshold)
 
 
 def _contributions(table: Table, names: list[str], progress: Progress) -> Any:

@@ -41,6 +41,8 @@ def evaluate(
     hierarchies: Mapping[str, Any] | None = None,
     strata: Sequence[str] | None = None,
     sampling_weight: str | None = None,
+    release_weight: str | None = None,
+    known: Sequence[str] | None = None,
     control: Any = None,
     population: Any = None,
     target: str | None = None,
@@ -56,7 +58,8 @@ def evaluate(
     ----------
     original, released
         Two tables or paths of files, with the same records in the same order.
-    quasi, confidential, identifiers, other, unnamed, schema, kinds, orders, hierarchies, strata, sampling_weight
+    quasi, confidential, identifiers, other, unnamed, schema, kinds, orders, hierarchies, strata, sampling_weight,
+    release_weight, known
         As in :func:`shoal.protect`.
     control
         A table of persons who are not in the release, as a baseline of attribute disclosure.
@@ -100,7 +103,7 @@ def evaluate(
     changes = {
         "quasi": quasi, "confidential": confidential, "identifiers": identifiers, "other": other, "unnamed": unnamed,
         "kinds": kinds, "orders": orders, "hierarchies": hierarchies,
-        "strata": strata, "sampling_weight": sampling_weight,
+        "strata": strata, "sampling_weight": sampling_weight, "release_weight": release_weight, "known": known,
     }  # fmt: skip
     full = complete_schema(table, schema, {name: value for name, value in changes.items() if value})
     names, attributes = full.protected, full.named(Role.CONFIDENTIAL)
@@ -115,9 +118,10 @@ def evaluate(
             "records in the same order (in Python, shoal.risk and shoal.utility measure tables of different lengths)"
         )
     options = reading.given()
+    known = [name for name in full.known if name not in {*names, *attributes}]
     risks = risk(
-        table, released, quasi=names, confidential=attributes, control=control, population=population,
-        sampling_weight=full.sampling_weight, schema=full, seed=seed, read_options=options, progress=progress,
+        table, released, quasi=[*names, *known], confidential=attributes, control=control, population=population,
+        sampling_weight=full.released_weight, schema=full, seed=seed, read_options=options, progress=progress,
     )  # fmt: skip
     uses = utility(
         table, compared, columns=[*names, *attributes], target=target, schema=full, seed=seed, read_options=options,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SCHEMA_FIELDS = (
     "quasi", "confidential", "identifiers", "other", "unnamed", "kinds", "orders", "column_weights", "strata",
-    "sampling_weight", "missing", "recode", "hierarchies",
+    "sampling_weight", "release_weight", "known", "missing", "recode", "hierarchies",
 )  # fmt: skip
 """Arguments that change the schema."""
 REQUIREMENT_FIELDS = ("max_size", "global_recoding", "l", "l_kind", "c", "p", "alpha", "t", "beta")
@@ -58,6 +58,8 @@ def protect(
     column_weights: Mapping[str, float] | None = None,
     strata: Sequence[str] | None = None,
     sampling_weight: str | None = None,
+    release_weight: str | None = None,
+    known: Sequence[str] | None = None,
     missing: str | None = None,
     recode: str | Mapping[str, str] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
@@ -116,6 +118,11 @@ def protect(
         Columns whose values no group crosses. Released unchanged.
     sampling_weight
         A column of positive numbers used for representatives and the reported loss.
+    release_weight
+        How the sampling weight is released, which an intruder may know: ``grouped`` (default; the mean weight of the
+        group, which keeps weighted totals of quasi-identifiers), ``unchanged`` or ``dropped``.
+    known
+        Further columns that an intruder may know; k is also counted with them and printed beside k.
     missing
         Missing values of quasi-identifiers: ``error`` (default), ``by-pattern``, ``impute`` or ``category``.
     recode

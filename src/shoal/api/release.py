@@ -151,10 +151,12 @@ class Release:
         """The residual risk, measured when first needed; see :func:`shoal.risk`."""
         from shoal.evaluate.risk import risk
 
-        names = [*self.schema.protected, *self.schema.named(Role.CONFIDENTIAL)]
+        confidential, weight = self.schema.named(Role.CONFIDENTIAL), self.schema.released_weight
+        known = [name for name in self.schema.known_columns if name not in {*confidential, weight}]
+        names = [*known, *confidential, *([] if weight is None else [weight])]
         return risk(
-            self._needed_original().with_types(names), self.table.with_types(names), quasi=self.schema.protected,
-            confidential=self.schema.named(Role.CONFIDENTIAL), schema=self.schema,
+            self._needed_original().with_types(names), self.table.with_types(names), quasi=known,
+            confidential=confidential, sampling_weight=weight, schema=self.schema,
         )  # fmt: skip
 
     @cached_property

@@ -66,6 +66,11 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
         ),
         "strata": (_names("Columns whose values no group crosses; released unchanged."), None),
         "sampling_weight": (_one(str, "Column of sampling weights.", metavar="NAME"), None),
+        "release_weight": (
+            _one(str, "Sampling weight in the output: grouped (default; the mean of its group), unchanged or dropped."),
+            None,
+        ),
+        "known": (_names("Further columns that an intruder may know; k is also counted with them."), None),
     },
     "treatment": {
         "column_weight": (_names("Weights of columns in distances, for example age=2,income=0.5.", "NAME=X"), None),
@@ -195,6 +200,8 @@ class Given:
             "hierarchies": split_pairs(self.values.get("hierarchy"), "--hierarchy") or None,
             "strata": self.names("strata"),
             "sampling_weight": self.values.get("sampling_weight"),
+            "release_weight": self.values.get("release_weight"),
+            "known": self.names("known"),
         }
         if "column_weight" in self.values:
             arguments |= {

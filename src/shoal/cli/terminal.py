@@ -13,6 +13,7 @@ from rich.text import Text
 
 from shoal.api.release import Release
 from shoal.core.progress import SILENT, Progress
+from shoal.schema.columns import ReleaseWeight
 
 
 def console() -> Console:
@@ -125,6 +126,13 @@ def draw_written(paths: Iterable[Path], heading: str = "written") -> None:
     console().print(f"\n{heading}: " + ", ".join(printable(str(path)) for path in paths), soft_wrap=True)
 
 
+_WEIGHT_TEXTS = {
+    ReleaseWeight.GROUPED: "replaced by the mean of its group",
+    ReleaseWeight.UNCHANGED: "released unchanged",
+    ReleaseWeight.DROPPED: "dropped",
+}
+
+
 def _summary(release: Release) -> list[tuple[str, str]]:
     """Return the lines of the summary: what was done, achieved and lost."""
     manifest, sizes, loss = release.manifest, release.grouping.sizes, release.loss
@@ -135,12 +143,15 @@ def _summary(release: Release) -> list[tuple[str, str]]:
         ("records", f"{release.grouping.n:,}"),
         ("method", resolved if resolved.partition("@")[0] == requested else f"{requested} (selected {resolved})"),
         ("k requested / achieved", f"{release.grouping.k} / {release.k}"),
+        *((f"k {name.replace('_', ' ')}", str(value)) for name, value in release.released.recount.known_k().items()),
         (
             "groups",
             f"{len(release.grouping):,} of {sizes.min()} to {sizes.max()} records, {sizes.mean():.2f} on average",
         ),
         ("information loss", f"{100 * loss.information_loss:.2f} %"),
     ]
+    if release.schema.sampling_weight is not None:
+        rows.append(("sampling weight", _WEIGHT_TEXTS[release.schema.release_weight]))
     if loss.gap is not None and loss.objective is not None:
         rows.append(("proven", f"at most {100 * loss.gap:.2g} % above the best possible {loss.objective.name}"))
     tables = loss.frequency_tables

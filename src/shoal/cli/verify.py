@@ -59,7 +59,7 @@ def verify_command(
             "with --confidential"
         )
     achieved = assessment.achieved(requirements)
-    holds = assessment.k >= k and all(enough for _, _, enough in achieved.values())
+    holds = assessment.satisfies_k(k) and all(enough for _, _, enough in achieved.values())
     if given.json:
         flags.print_json(_result(assessment, k, achieved, holds=holds))
     elif not given.quiet:
@@ -104,7 +104,7 @@ def _escaped(text: str) -> str:
 def _result(assessment: Any, k: int, achieved: dict[str, Any], *, holds: bool) -> dict[str, Any]:
     return {
         "satisfied": holds,
-        "k": {"requested": k, "achieved": assessment.k},
+        "k": {"requested": k, "achieved": assessment.k, **assessment.known_k()},
         **{
             name: {"requested": requested, "achieved": value if value < float("inf") else None}
             for name, (requested, value, _) in achieved.items()
@@ -127,6 +127,13 @@ def _draw(assessment: Any, k: int, achieved: dict[str, Any]) -> None:
         f"{assessment.records:,} records" + (f"; {below:,} records are in classes below {k}" if below else "")
     )
     out.print(Text.assemble(f"k={k} is ", _verdict(assessment.k >= k), found))
+    if assessment.k_with_weight is not None:
+        text = f" with the sampling weight: the smallest class has {assessment.k_with_weight:,} records"
+        counted = [f"k={k} is ", _verdict(assessment.satisfies_k(k))] if assessment.weight_counts else ["not counted,"]
+        out.print(Text.assemble(*counted, text))
+    if assessment.k_with_known is not None:
+        text = f"with all columns that an intruder may know: the smallest class has {assessment.k_with_known:,} records"
+        out.print(text)
     for name, (requested, value, enough) in achieved.items():
         out.print(Text.assemble(f"{name}={requested:g} is ", _verdict(enough), f": the table has {name}={value:.4g}"))
 

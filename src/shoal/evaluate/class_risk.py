@@ -180,6 +180,22 @@ def population_sizes(
     return np.bincount(labels, weights, minlength=count).astype(np.float64)
 
 
+def of_finer_classes(
+    population: NDArray[np.float64] | None, labels: NDArray[np.int64], finer: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """Return for each of the finer classes the individuals of the class that contains it.
+
+    An intruder who knows the sampling weight distinguishes more records, but the individuals of the population have no
+    sampling weight.
+
+    Examples
+    --------
+    >>> of_finer_classes(np.array([20.0, 1.0]), np.array([0, 0, 1]), np.array([0, 1, 2])).tolist()
+    [20.0, 20.0, 1.0]
+    """
+    return None if population is None else population[labels[np.unique(finer, return_index=True)[1]]]
+
+
 def _counted(table: Table, names: Sequence[str], labels: NDArray[np.int64], population: Table) -> NDArray[np.float64]:
     first = np.unique(labels, return_index=True)[1]
     try:

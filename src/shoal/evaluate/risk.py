@@ -20,7 +20,7 @@ from shoal.core.text import html_table, percent, text_table
 from shoal.errors import ParameterError, SchemaError, suggestion
 from shoal.evaluate.attacks import MAX_SEARCHED, Attack
 from shoal.evaluate.attribute_disclosure import attribute_disclosure, attribute_inference
-from shoal.evaluate.class_risk import ClassRisk, class_risk, population_sizes
+from shoal.evaluate.class_risk import ClassRisk, class_risk, of_finer_classes, population_sizes
 from shoal.evaluate.contribution import Contribution, contributions
 from shoal.evaluate.interval_disclosure import interval_disclosure, rank_interval_disclosure
 from shoal.evaluate.linkage import assignment_linkage, linkage_without, record_linkage
@@ -198,7 +198,7 @@ def risk(
         A table of the whole population, for journalist and marketer risk; counted by equal quasi-identifiers.
     sampling_weight
         A column of the release with the number of individuals of the population that a record represents, instead of a
-        population table.
+        population table. The intruder knows it, as the quasi-identifiers.
     schema
         Kinds and orders of columns, where they differ from what the types suggest.
     threshold
@@ -242,13 +242,18 @@ def risk(
     backend = backend_of(after.native)
     counted = _as_counted(released, names, options, progress)
     progress.stage("counting classes")
-    labels = class_labels(counted, names)
-    sizes = np.bincount(labels)
-    columns = contributions(counted, names, classes=Classes(sizes), progress=progress)
+    coarse = class_labels(counted, names)
     individuals = population_sizes(
-        counted, names, labels, population=None if population is None else _as_counted(population, names, options),
+        counted, names, coarse, population=None if population is None else _as_counted(population, names, options),
         sampling_weight=sampling_weight,
     )  # fmt: skip
+    labels = coarse
+    if sampling_weight is not None and sampling_weight not in names:
+        names = [*names, sampling_weight]
+        labels = class_labels(counted, names)
+    individuals = of_finer_classes(individuals, coarse, labels)
+    sizes = np.bincount(labels)
+    columns = contributions(counted, names, classes=Classes(sizes), progress=progress)
     classes = class_risk(sizes, population=individuals, threshold=threshold)
     if before.n_rows != after.n_rows:
         note = (

@@ -57,7 +57,7 @@ def build_manifest(
         "requirements": requirements_dict(plan.requirements),
         "method": _method_entry(plan, grouped, digits),
         "missing_values": {"imputed": dict(prepared.imputed), "suppressed": dict(grouped.blocks.added)},
-        "k": {"requested": int(plan.requirements.k), "achieved": recount.classes.k},
+        "k": {"requested": int(plan.requirements.k), "achieved": recount.classes.k, **recount.known_k()},
         "recount": recount_entry(plan.schema.protected, plan.schema.named(Role.CONFIDENTIAL), table.names),
         "groups": {
             "count": len(grouped.grouping),
@@ -125,6 +125,8 @@ def _schema_entry(plan: Plan, recoded: Recoded) -> JsonDict:
         "columns": [_column_entry(column, recoded) for column in schema.columns],
         "strata": list(schema.strata),
         "sampling_weight": schema.sampling_weight,
+        **({"release_weight": str(schema.release_weight)} if schema.sampling_weight else {}),
+        **({"known": list(schema.known)} if schema.known else {}),
         "missing": str(schema.missing),
         "decimals": plan.decimals,
         "sums": plan.sums,

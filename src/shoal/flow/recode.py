@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.arguments import checked
-from shoal.core.group_statistics import group_medoids
+from shoal.core.group_statistics import group_means, group_medoids
+from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
 from shoal.flow.column_recode import ColumnTask
@@ -27,7 +28,7 @@ from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.methods.contract import Objective
 from shoal.recoding.loss import Loss, size_measures
 from shoal.recoding.rounded_means import NO_KEYS, content_keys
-from shoal.schema.columns import Column, Kind, Recode, Role
+from shoal.schema.columns import Column, Kind, Recode, ReleaseWeight, Role
 from shoal.schema.plan import Decimals, Sums
 from shoal.tables import Table
 
@@ -127,11 +128,23 @@ def recode_table(
     keys = content_keys(grouping.sizes, contents) if rounded else NO_KEYS
     done = [task.released(grouping, keys) if isinstance(task, MeanTask) else task for task in tasks]
     columns, losses = ({entry.name: getattr(entry, part) for entry in done} for part in ("series", "loss"))
-    released = table.with_columns(columns | _uniform_strata(prepared)).without(prepared.schema.named(Role.IDENTIFIER))
+    schema = prepared.schema
+    weight = [name for name in [schema.sampling_weight] if name is not None and name != schema.released_weight]
+    released = table.with_columns(columns | _uniform_strata(prepared) | _group_weights(prepared, grouping))
+    released = released.without([*schema.named(Role.IDENTIFIER), *weight])
     errors = _table_errors(prepared, recodes, columns)
     objective = _comparable_objective(prepared, grouped)
     loss = Loss(losses, *size_measures(grouping), frequency_tables=errors, objective=objective)
     return Recoded(released, loss, recodes)
+
+
+def _group_weights(prepared: Prepared, grouping: Grouping) -> dict[str, Series]:
+    """Return the sampling weight as the mean of the group, if it is grouped; the sum over every group is kept."""
+    name = prepared.schema.sampling_weight
+    if name is None or prepared.weights is None or prepared.schema.release_weight != ReleaseWeight.GROUPED:
+        return {}
+    means = group_means(prepared.weights, grouping)[grouping.labels]
+    return {name: nw.new_series(name, means, nw.Float64, backend=prepared.table.column(name).implementation)}
 
 
 def _uniform_strata(prepared: Prepared) -> dict[str, Series]:

@@ -37,7 +37,7 @@ def recount_file(path: Path, target: Path, table: Table, schema: Schema, require
     written
         Size, digest and equivalence classes of the file.
     """
-    written = read_back(path, target, table, schema.protected)
+    written = read_back(path, target, table, schema.counted)
     require_k(Classes(written.class_sizes), requirements.k, f"{target}: as written, ")
     if requirements.beyond_k:
         recount_table(_reread(path, target, table), schema, requirements)

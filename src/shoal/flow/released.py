@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from shoal.core.arguments import checked
 from shoal.core.group_statistics import largest_shares
@@ -23,9 +24,9 @@ from shoal.flow.manifest import build_manifest
 from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
 from shoal.methods.contract import Outcome
-from shoal.privacy.k_anonymity import Classes, verify_k
+from shoal.privacy.k_anonymity import Classes, count_classes, require_k, verify_k
 from shoal.recoding.loss import Loss
-from shoal.schema.columns import Column, Recode, Role, Schema
+from shoal.schema.columns import Column, Recode, ReleaseWeight, Role, Schema
 from shoal.schema.inference import looks_like_identifier
 from shoal.schema.plan import JsonDict, Plan
 from shoal.schema.requirements import Requirements, violation
@@ -66,11 +67,22 @@ class Recount:
         All privacy models, where requirements beyond k were requested.
     compared
         How the values of each confidential attribute were compared: ``ordered``, ``equal`` or ``hierarchical``.
+    with_weight
+        The classes by quasi-identifiers and the released sampling weight, if there is one.
+    with_known
+        The classes by these and the further columns that an intruder may know, if any are named.
     """
 
     classes: Classes
     assessment: Assessment | None = None
     compared: Mapping[str, str] = field(default_factory=dict)
+    with_weight: Classes | None = None
+    with_known: Classes | None = None
+
+    def known_k(self) -> dict[str, int]:
+        """Return k over the quasi-identifiers and further columns that an intruder may know, where there are any."""
+        found = {"with_weight": self.with_weight, "with_known": self.with_known}
+        return {name: classes.k for name, classes in found.items() if classes is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +171,7 @@ def release_table(
     progress.stage("verifying")
     recoded = replace(recoded, table=clean_copy(recoded.table))
     recount = recount_table(recoded.table, plan.schema, plan.requirements)
-    remarks = _remarks(prepared, grouped, recoded)
+    remarks = (*_remarks(prepared, grouped, recoded), *_known_remarks(plan, recount), *_second_weights(prepared))
     manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)
     return Released(
         plan, recoded.table, grouped.grouping, recount, recoded.loss, grouped.outcome, manifest, remarks, second,
@@ -187,7 +199,15 @@ def _without_categories(plan: Plan, table: Table) -> Plan:
 def recount_table(table: Table, schema: Schema, requirements: Requirements) -> Recount:
     """Count k and assess every requirement on a finished table; raises where one is violated."""
     classes = verify_k(table, schema.protected, requirements.k)
-    return _assessed(table, schema, requirements, classes) if requirements.beyond_k else Recount(classes)
+    found = _assessed(table, schema, requirements, classes) if requirements.beyond_k else Recount(classes)
+    if schema.released_weight is not None:
+        with_weight = count_classes(table, schema.with_weight)
+        if schema.released_weight in schema.counted:
+            require_k(with_weight, requirements.k, f'with the sampling weight "{schema.released_weight}", ')
+        found = replace(found, with_weight=with_weight)
+    if schema.known:
+        found = replace(found, with_known=count_classes(table, schema.known_columns))
+    return found
 
 
 def _assessed(table: Table, schema: Schema, requirements: Requirements, classes: Classes) -> Recount:
@@ -268,6 +288,48 @@ def _weight_remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> t
         "weight, so the weighted mean is nearly the value of this record"
     )
     return (Remark("dominant-weight", prepared.schema.sampling_weight, text),)
+
+
+def _known_remarks(plan: Plan, recount: Recount) -> list[Remark]:
+    """Return remarks where columns that an intruder may know beside the quasi-identifiers leave fewer than k."""
+    k, weight = plan.requirements.k, plan.schema.sampling_weight
+    remarks = []
+    if recount.with_weight is not None and recount.with_weight.k < k:
+        text = (
+            f'the sampling weight "{weight}" is released unchanged: with it, {recount.with_weight.records_below(k):,} '
+            f"records are in classes of fewer than {k}, the smallest of {recount.with_weight.k}"
+        )
+        remarks.append(Remark("sampling-weight", weight, text))
+    if recount.with_known is not None and recount.with_known.k < k:
+        names = ", ".join(f'"{name}"' for name in plan.schema.known)
+        text = (
+            f"with {names}, which an intruder may know, {recount.with_known.records_below(k):,} records are in classes "
+            f"of fewer than {k}, the smallest of {recount.with_known.k}"
+        )
+        remarks.append(Remark("known-columns", None, text))
+    return remarks
+
+
+def _second_weights(prepared: Prepared) -> list[Remark]:
+    """Return remarks for unchanged columns with one value for each sampling weight, such as a second weight."""
+    schema, weights = prepared.schema, prepared.weights
+    if weights is None or schema.release_weight == ReleaseWeight.UNCHANGED:
+        return []
+    distinct = np.unique(weights).size
+    remarks = []
+    for column in schema.columns:
+        if column.role not in {Role.OTHER, Role.CONFIDENTIAL} or column.name in {schema.sampling_weight, *schema.known}:
+            continue
+        values = prepared.table.column(column.name).to_polars()
+        if values.dtype.is_nested() or values.n_unique() != distinct or distinct == 1:
+            continue
+        if pl.DataFrame({"value": values, "weight": weights}).n_unique() == distinct:
+            text = (
+                f'column "{column.name}" is released unchanged and has one value for each sampling weight, so an '
+                "intruder can read the weight from it"
+            )
+            remarks.append(Remark("second-weight", column.name, text))
+    return remarks
 
 
 def _vector_remarks(outcome: Outcome, n: int) -> tuple[Remark, ...]:

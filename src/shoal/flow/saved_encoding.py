@@ -14,7 +14,7 @@ import polars as pl
 from shoal.core.hierarchy import Hierarchy
 from shoal.errors import FileProblem
 from shoal.flow.encoding import ENCODING_VERSION, CategoryEncoding, ColumnEncoding, Encoding, NumericEncoding
-from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
+from shoal.schema.columns import Column, Kind, Missing, Recode, ReleaseWeight, Role, Schema
 from shoal.schema.plan import JsonDict, schema_dict
 from shoal.tables import check_output
 
@@ -74,7 +74,10 @@ def _encoding_of(plain: JsonDict) -> Encoding:
         )
         for entry in stored["columns"]
     )  # fmt: skip
-    schema = Schema(columns, tuple(stored["strata"]), stored["sampling_weight"], Missing(stored["missing"]))
+    schema = Schema(
+        columns, tuple(stored["strata"]), stored["sampling_weight"], Missing(stored["missing"]), None,
+        ReleaseWeight(stored.get("release_weight", "grouped")), tuple(stored.get("known", ())),
+    )  # fmt: skip
     entries: list[ColumnEncoding] = []
     for entry in plain["quasi"]:
         tree = Hierarchy(entry["tree"]) if "tree" in entry else None

@@ -106,6 +106,7 @@ def _compared(plan: JsonDict, roles: set[str]) -> JsonDict:
     return {
         "columns": columns,
         **{name: schema[name] for name in ("strata", "sampling_weight", "missing")},
+        "release_weight": schema.get("release_weight"),
         "requirements": plan["requirements"],
         "method": plan["method"],
         "decimals": plan["decimals"],

@@ -41,6 +41,10 @@ _MEANINGS = {
     "delta": "largest |ln(q/p)| of a value that occurs (delta-disclosure)",
 }
 _K_MEANING = "smallest number of records with identical quasi-identifiers"
+_KNOWN_MEANINGS = {
+    "with_weight": "the same with the sampling weight, which an intruder may know",
+    "with_known": "the same with all columns that an intruder may know",
+}
 _LARGER_IS_SAFER = {"l", "entropy_l", "p", "recursive_l"}
 _LABELS = {
     "l": "distinct l",
@@ -147,6 +151,12 @@ class Assessment:
         Prosecutor, journalist and marketer risk from the sizes of the classes, averaged over records.
     contributions
         The contribution of each quasi-identifier to the risk, if requested.
+    k_with_weight
+        k over the quasi-identifiers and the sampling weight, if there is one.
+    k_with_known
+        k over these and the further columns that an intruder may know, if any are named.
+    weight_counts
+        Whether the sampling weight must have k too: always, unless it is declared to be released unchanged.
     backend
         The library of the DataFrame that :meth:`table` returns: ``polars``, ``pandas`` or ``pyarrow``.
 
@@ -173,12 +183,24 @@ class Assessment:
     m: int | None = None
     risk: Any = None
     contributions: Mapping[str, Any] | None = None
+    k_with_weight: int | None = None
+    k_with_known: int | None = None
+    weight_counts: bool = False
     backend: str = field(default="polars", kw_only=True)
 
     @property
     def k(self) -> int:
         """The size of the smallest class."""
         return int(self.sizes.min())
+
+    def known_k(self) -> dict[str, int]:
+        """Return k over the quasi-identifiers and further columns that an intruder may know, where there are any."""
+        found = {"with_weight": self.k_with_weight, "with_known": self.k_with_known}
+        return {name: k for name, k in found.items() if k is not None}
+
+    def satisfies_k(self, k: int) -> bool:
+        """Return whether every class has k records, also with the sampling weight unless it is released unchanged."""
+        return self.k >= k and (self.k_with_weight is None or not self.weight_counts or self.k_with_weight >= k)
 
     def records_below(self, k: int) -> int:
         """Return the number of records in classes of fewer than k."""
@@ -208,6 +230,9 @@ class Assessment:
     def rows(self) -> list[tuple[str, ...]]:
         """Return the figures as rows of text: name, over all, one per column, meaning."""
         found = [("k", str(self.k), *("" for _ in self.columns), _K_MEANING)]
+        for name, value in self.known_k().items():
+            label = f"k {name.replace('_', ' ')}"
+            found.append((label, str(value), *("" for _ in self.columns), _KNOWN_MEANINGS[name]))
         for name in self._measured():
             each = [getattr(column, name) for column in self.columns.values()]
             found.append((self._label(name), _shown(getattr(self, name)), *map(_shown, each), _MEANINGS[name]))
@@ -259,6 +284,7 @@ class Assessment:
             "confidential_as": self.confidential_as,
             "missing_semantics": self.missing_semantics,
             "m": self.m,
+            **{f"k_{name}": value for name, value in self.known_k().items()},
             "figures": {name: _finite(value) for name, value in self.figures().items()},
             "columns": {
                 name: {key: _finite(value) for key, value in asdict(column).items()}

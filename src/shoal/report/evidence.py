@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.evaluate.attacks import Attack, sampled_rows
 from shoal.evaluate.attribute_disclosure import attribute_disclosure
-from shoal.evaluate.class_risk import ClassRisk, class_risk, population_sizes
+from shoal.evaluate.class_risk import ClassRisk, class_risk, of_finer_classes, population_sizes
 from shoal.evaluate.interval_disclosure import interval_disclosure
 from shoal.evaluate.linkage import assignment_linkage, record_linkage
 from shoal.evaluate.linkage_search import Matcher
@@ -146,7 +146,7 @@ def measure_evidence(released: Released, original: Table | None = None) -> Evide
     confidential = schema.named(Role.CONFIDENTIAL)
     assessed = confidential[: max(1, _MAX_CELLS // max(released.grouping.n, 1))]
     tables = read_tables(released, original, _measured_names(schema, assessed))
-    labels = class_labels(released.table, schema.protected)
+    labels = class_labels(released.table, schema.with_weight)
     evidence = Evidence(
         before=None,
         after=_class_risk(tables.released, schema, labels),
@@ -155,7 +155,7 @@ def measure_evidence(released: Released, original: Table | None = None) -> Evide
     )
     evidence = _with_associations(evidence, released, tables, assessed)
     if original is not None and tables.original is not None:
-        before = _class_risk(tables.original, schema, class_labels(original, schema.protected))
+        before = _class_risk(tables.original, schema, class_labels(original, schema.with_weight))
         evidence = _with_attacks(replace(evidence, before=before), released, tables, labels, assessed)
     if len(assessed) < len(confidential):
         note = (
@@ -167,20 +167,22 @@ def measure_evidence(released: Released, original: Table | None = None) -> Evide
 
 
 def _measured_names(schema: Schema, confidential: Sequence[str]) -> list[str]:
-    weight = [] if schema.sampling_weight is None else [schema.sampling_weight]
+    weight = [] if schema.released_weight is None else [schema.released_weight]
     return list(dict.fromkeys([*schema.protected, *confidential, *weight]))
 
 
 def _class_risk(table: Table, schema: Schema, labels: Integers) -> ClassRisk:
     """Return the risk from the sizes of classes; sampling weights add up to the population of the journalist."""
-    population = population_sizes(table, schema.protected, labels, sampling_weight=schema.sampling_weight)
-    return class_risk(np.bincount(labels), population=population)
+    weight = schema.released_weight
+    coarse = labels if weight is None else class_labels(table, schema.protected)
+    population = population_sizes(table, schema.protected, coarse, sampling_weight=weight)
+    return class_risk(np.bincount(labels), population=of_finer_classes(population, coarse, labels))
 
 
 def _with_attacks(
     evidence: Evidence, released: Released, tables: MeasuredTables, labels: Integers, confidential: Sequence[str]
 ) -> Evidence:
-    names, notes = released.schema.protected, list(evidence.notes)
+    names, notes = released.schema.with_weight, list(evidence.notes)
     if released.grouping.n * len(names) > _MAX_CELLS:
         notes.append("No attacks were simulated: the table is too large for a report; shoal evaluate simulates them.")
         return replace(evidence, notes=tuple(notes))

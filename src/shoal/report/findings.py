@@ -25,6 +25,9 @@ _ADVICE = {
     "dominant-weight": (
         "Choose a larger k or recode=median, or release without the sampling weight: k counts records, not weights."
     ),
+    "sampling-weight": "Release the weight grouped (the mean of its group) or drop it.",
+    "second-weight": "Drop the column, or declare it as a quasi-identifier.",
+    "known-columns": "Declare these columns as quasi-identifiers, or drop them.",
     "imputed": "Check that imputed values are acceptable, or choose another treatment of missing values.",
     "suppressed": "Impute missing values, or choose a smaller k, to suppress fewer values.",
 }

@@ -47,6 +47,14 @@ class Missing(StrEnum):
     CATEGORY = "category"
 
 
+class ReleaseWeight(StrEnum):
+    """How the sampling weight is released; an intruder may know it, for example from the file of the survey."""
+
+    GROUPED = "grouped"
+    UNCHANGED = "unchanged"
+    DROPPED = "dropped"
+
+
 class Recode(StrEnum):
     """What replaces the values of a group."""
 
@@ -165,6 +173,11 @@ class Schema:
         What happens to missing values of quasi-identifiers, unless a column states something else.
     unnamed
         The role of every column of a table that is not named here; None raises an error for such a column.
+    release_weight
+        How the sampling weight is released: ``grouped`` (the mean weight of the group, which keeps weighted totals of
+        quasi-identifiers), ``unchanged`` or ``dropped``.
+    known
+        Columns beside the quasi-identifiers that an intruder may know; k is also counted with them.
 
     Examples
     --------
@@ -183,6 +196,8 @@ class Schema:
     sampling_weight: str | None = None
     missing: Missing = Missing.ERROR
     unnamed: Role | None = None
+    release_weight: ReleaseWeight = ReleaseWeight.GROUPED
+    known: tuple[str, ...] = ()
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -197,6 +212,7 @@ class Schema:
             raise SchemaError(f"strata must be a list of column names, not {type(self.strata).__name__}")
         object.__setattr__(self, "strata", tuple(names_list(self.strata)))
         object.__setattr__(self, "missing", choice(Missing, self.missing, "missing"))
+        self._check_known()
         for name in [*self.strata, *([self.sampling_weight] if self.sampling_weight else [])]:
             role = self[name].role
             if role in {Role.QUASI, Role.IDENTIFIER}:
@@ -204,6 +220,15 @@ class Schema:
                     f'column "{name}" cannot be {"a stratum" if name in self.strata else "the sampling weight"} '
                     f"and {_ROLE_WORDS[role]} at once; strata and weights are released unchanged"
                 )
+
+    def _check_known(self) -> None:
+        if not isinstance(self.known, str | Iterable):
+            raise SchemaError(f"known must be a list of column names, not {type(self.known).__name__}")
+        object.__setattr__(self, "known", tuple(names_list(self.known)))
+        object.__setattr__(self, "release_weight", choice(ReleaseWeight, self.release_weight, "release_weight"))
+        for name in self.known:
+            if self[name].role == Role.IDENTIFIER:
+                raise SchemaError(f'column "{name}" is dropped as an identifier; leave it out of known')
 
     def __getitem__(self, name: str) -> Column:
         if not isinstance(name, str) or name not in self._by_name:
@@ -239,6 +264,27 @@ class Schema:
         return [*(column.name for column in self.quasi), *self.strata]
 
     @property
+    def released_weight(self) -> str | None:
+        """The sampling weight, unless it is dropped."""
+        return None if self.release_weight == ReleaseWeight.DROPPED else self.sampling_weight
+
+    @property
+    def counted(self) -> list[str]:
+        """The names that must have k together: quasi-identifiers, strata, and the sampling weight if it is grouped."""
+        return self.with_weight if self.release_weight == ReleaseWeight.GROUPED else self.protected
+
+    @property
+    def with_weight(self) -> list[str]:
+        """Quasi-identifiers, strata and the released sampling weight, which an intruder may know."""
+        weight = self.released_weight
+        return [*self.protected, *([] if weight is None or weight in self.protected else [weight])]
+
+    @property
+    def known_columns(self) -> list[str]:
+        """All names that an intruder may know: quasi-identifiers, strata, the released sampling weight, and known."""
+        return list(dict.fromkeys([*self.with_weight, *self.known]))
+
+    @property
     def nominal(self) -> bool:
         """Whether all quasi-identifiers are nominal."""
         return bool(self.quasi) and all(column.kind == Kind.NOMINAL for column in self.quasi)
@@ -264,6 +310,8 @@ class Schema:
         recode: str | Mapping[str, str] | None = None,
         strata: Sequence[str] | None = None,
         sampling_weight: str | None = None,
+        release_weight: str | None = None,
+        known: Sequence[str] | None = None,
         missing: str | None = None,
         hierarchies: Mapping[str, Any] | None = None,
     ) -> Schema:
@@ -296,6 +344,12 @@ class Schema:
             sampling_weight=self.sampling_weight if sampling_weight is None else sampling_weight,
             missing=self.missing if missing is None else choice(Missing, missing, "missing"),
             unnamed=self.unnamed if unnamed is None else role_of_option(unnamed),
+            release_weight=(
+                self.release_weight
+                if release_weight is None
+                else choice(ReleaseWeight, release_weight, "release_weight")
+            ),
+            known=self.known if known is None else tuple(names_list(known)),
         )
 
     def _with_roles(self, roles: Mapping[Role, Sequence[str] | None]) -> dict[str, Column]:

@@ -32,7 +32,7 @@ def load(
     progress.stage("reading")
     head = read_head(data, **reading.given())
     draft = complete_schema(head, schema, changes)
-    typed = {column.name for column in draft.quasi}
+    typed = {column.name for column in draft.quasi} | {*draft.counted[len(draft.protected) :]}
     table = read_table(data, text=[name for name in head.names if name not in typed], **reading.given())
     return _with_inputs(table, schema, complete_schema(table, schema, changes))
 
@@ -137,11 +137,15 @@ def complete_schema(
         base = parse_schema(schema_text(schema), base, identifiers_dropped=identifiers_dropped)
     elif schema is not None:
         for column in schema.columns:
-            if not (identifiers_dropped and column.role == Role.IDENTIFIER):
+            left_out = column.role == Role.IDENTIFIER or column.name == schema.sampling_weight != schema.released_weight
+            if not (identifiers_dropped and left_out):
                 base[column.name]  # an unknown name is an error
         given = {column.name: column for column in schema.columns}
         columns = tuple(given.get(column.name, column) for column in base.columns)
-        base = Schema(columns, schema.strata, schema.sampling_weight, schema.missing, schema.unnamed)
+        lacks_weight = (
+            identifiers_dropped and schema.released_weight is None and schema.sampling_weight not in table.names
+        )
+        base = replace(schema, columns=columns, sampling_weight=None if lacks_weight else schema.sampling_weight)
     return decide_roles(table, base.updated(**changes))
 
 

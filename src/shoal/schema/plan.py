@@ -19,7 +19,7 @@ from shoal.core.choices import check_decimals, check_seed
 from shoal.core.deadline import seconds_of
 from shoal.core.text import function_name
 from shoal.errors import ParameterError, suggestion
-from shoal.schema.columns import Schema
+from shoal.schema.columns import ReleaseWeight, Schema
 from shoal.schema.requirements import Requirements
 
 Decimals = int | Literal["input", "full"]
@@ -228,6 +228,8 @@ def schema_dict(schema: Schema) -> dict[str, Any]:
         "strata": list(schema.strata),
         "sampling_weight": schema.sampling_weight,
         "missing": str(schema.missing),
+        **({} if schema.release_weight == ReleaseWeight.GROUPED else {"release_weight": str(schema.release_weight)}),
+        **({"known": list(schema.known)} if schema.known else {}),
     }  # fmt: skip
 
 

@@ -10,9 +10,19 @@ from typing import Any
 
 from shoal.core.choices import choice
 from shoal.errors import SchemaError, UnknownColumn, suggestion
-from shoal.schema.columns import ROLE_OPTIONS, Column, Kind, Missing, Recode, Role, Schema, role_of_option
+from shoal.schema.columns import (
+    ROLE_OPTIONS,
+    Column,
+    Kind,
+    Missing,
+    Recode,
+    ReleaseWeight,
+    Role,
+    Schema,
+    role_of_option,
+)
 
-_TOP = {"unnamed", "strata", "sampling_weight", "missing", "columns"}
+_TOP = {"release_weight", "known", "unnamed", "strata", "sampling_weight", "missing", "columns"}
 _COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy"}
 
 _HEADER = """\
@@ -25,7 +35,9 @@ _HEADER = """\
 {unnamed}
 missing = "{missing}"        # error | by-pattern | impute | category
 strata = [{strata}]              # no group crosses these columns
+known = [{known}]               # further columns that an intruder may know; k is also counted with them
 {sampling}
+release_weight = "{release_weight}"   # grouped (mean of the group) | unchanged | dropped
 """
 
 
@@ -52,7 +64,12 @@ def format_schema(schema: Schema, source: str = "people.csv") -> str:
         else '# unnamed = "other"         # the role of columns that are not listed here'
     )
     strata = ", ".join(map(_text, schema.strata))
-    parts = [_HEADER.format(source=source, unnamed=unnamed, missing=schema.missing, strata=strata, sampling=sampling)]
+    known = ", ".join(map(_text, schema.known))
+    header = _HEADER.format(
+        source=source, unnamed=unnamed, missing=schema.missing, strata=strata, known=known, sampling=sampling,
+        release_weight=schema.release_weight,
+    )  # fmt: skip
+    parts = [header]
     parts += [_format_column(column) for column in schema.columns]
     return "\n".join(parts)
 
@@ -95,25 +112,35 @@ def parse_schema(text: str, base: Schema, *, identifiers_dropped: bool = False) 
     entries = parsed.get("columns", {})
     if not isinstance(entries, dict):
         raise SchemaError("the schema file needs tables such as [columns.age], not one value called columns")
-    known = [column.name for column in base.columns]
-    for name, entry in entries.items():
-        dropped = identifiers_dropped and isinstance(entry, dict) and entry.get("role") == Role.IDENTIFIER
-        if name not in known and not dropped:
-            raise UnknownColumn(name, known)
-    columns = tuple(_parse_column(column, entries.get(column.name)) for column in base.columns)
-    strata = parsed.get("strata", [])
-    if not isinstance(strata, list) or not all(isinstance(name, str) for name in strata):
-        raise SchemaError('strata in the schema file must be a list of column names, such as ["region"]')
+    release_weight = choice(ReleaseWeight, parsed.get("release_weight", "grouped"), "release_weight")
     weight = parsed.get("sampling_weight", "")
     if not isinstance(weight, str):
         raise SchemaError('sampling_weight in the schema file must be the name of a column, such as "weight"')
+    names = [column.name for column in base.columns]
+    if identifiers_dropped and release_weight == ReleaseWeight.DROPPED and weight not in names:
+        entries.pop(weight, None)
+        weight = ""
+    for name, entry in entries.items():
+        dropped = identifiers_dropped and isinstance(entry, dict) and entry.get("role") == Role.IDENTIFIER
+        if name not in names and not dropped:
+            raise UnknownColumn(name, names)
+    columns = tuple(_parse_column(column, entries.get(column.name)) for column in base.columns)
     return Schema(
         columns,
-        strata=tuple(strata),
+        strata=_parse_names(parsed, "strata"),
         sampling_weight=weight or None,
         missing=choice(Missing, parsed.get("missing", "error"), "missing"),
         unnamed=role_of_option(parsed["unnamed"]) if "unnamed" in parsed else None,
+        release_weight=release_weight,
+        known=_parse_names(parsed, "known"),
     )
+
+
+def _parse_names(parsed: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    names = parsed.get(key, [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise SchemaError(f'{key} in the schema file must be a list of column names, such as ["region"]')
+    return tuple(names)
 
 
 def _parse_column(column: Column, entry: Any) -> Column:
