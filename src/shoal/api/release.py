@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.core.arguments import checked
 from shoal.core.grouping import Grouping
-from shoal.core.text import html_table, text_table
+from shoal.core.text import html_table, json_text, text_table
 from shoal.errors import ParameterError
 from shoal.flow.released import Released, Remark
 from shoal.methods.contract import Outcome
@@ -184,7 +183,7 @@ class Release:
         """
         output = {} if written is None else written.as_dict()
         manifest = self.manifest | {"output": self.manifest["output"] | output}
-        return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        return json_text(manifest) + "\n"
 
     @checked
     def write(

@@ -342,9 +342,9 @@ def _recodes(texts: Sequence[str] | None) -> str | dict[str, str] | None:
 
 def print_json(result: Mapping[str, Any]) -> None:
     """Print a result as JSON, with the version of its structure first."""
-    import json
+    from shoal.core.text import json_text
 
-    typer.echo(json.dumps({"json_version": JSON_VERSION, **result}, indent=2, ensure_ascii=not _prints_unicode()))
+    typer.echo(json_text({"json_version": JSON_VERSION, **result}, ascii_only=not _prints_unicode()))
 
 
 def print_manifest(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
@@ -63,6 +64,25 @@ def text_of(value: object) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     return str(value)
+
+
+def json_text(value: Any, *, ascii_only: bool = False) -> str:
+    r"""Return a value as indented JSON; characters that steer a terminal or the direction of writing are escaped.
+
+    Examples
+    --------
+    >>> print(json_text("caf\u00e9 \u202egnp"))
+    "café \u202egnp"
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=ascii_only)
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c == "\n" or c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    """Return a character as JSON escapes it."""
+    return f"\\u{ord(character):04x}" if character.isascii() else json.dumps(character)[1:-1]
 
 
 def function_name(function: Callable[..., Any]) -> str:

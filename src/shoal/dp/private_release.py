@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ import polars as pl
 
 from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
+from shoal.core.text import json_text
 from shoal.dp.accountant import Accountant
 from shoal.dp.declaration import Declaration
 from shoal.dp.domain import Domain
@@ -99,7 +99,7 @@ class PrivateRelease:
         """Return the manifest as JSON text, with name, size and SHA-256 of the file that the table was written to."""
         output = {} if written is None else written.as_dict()
         manifest = self.manifest | {"output": self.manifest["output"] | output}
-        return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        return json_text(manifest) + "\n"
 
     @checked
     def write(self, path: str | Path, *, manifest: str | Path | None = None) -> list[Path]:
