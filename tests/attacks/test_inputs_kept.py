@@ -148,7 +148,7 @@ def test_paths_are_in_no_manifest_and_no_pickle(files):
     release = shoal.protect(
         folder / "people.csv", 3, schema=folder / "people.toml", hierarchies={"sex": folder / "tree.csv"}, method="mdav"
     )
-    path, manifest = release.write("safe.csv")
+    path, manifest, *_ = release.write("safe.csv")
     for content in (path.read_bytes(), manifest.read_bytes(), pickle.dumps(release), pickle.dumps(release.table)):
         assert b"secret-project" not in content
         assert b"people.csv" not in content

@@ -183,6 +183,8 @@ def _finish(path: Path) -> None:
             path.unlink(missing_ok=True)
         else:
             _finish_claimed(path, stages)
+    except (KeyError, TypeError, ValueError):  # no journal of this program
+        return
     except OSError as error:
         raise FileProblem(
             f"an earlier command was killed while it replaced files, and they cannot be completed "
@@ -199,7 +201,7 @@ def _finish_claimed(path: Path, stages: Sequence[Path]) -> None:
     plain = _read(path)
     if plain is None or "entries" not in plain:
         return
-    journal = Journal(path, stages[-1], stages, [Entry.of(entry) for entry in plain["entries"]])
+    journal = Journal(path, path, stages, [Entry.of(entry) for entry in plain["entries"]])
     if plain["back"]:
         journal.undo_renames()
     else:
