@@ -53,6 +53,7 @@ def read_arrow(path: Path, rows: int | None = None) -> Table:
                     native = reader.read_all()
                 else:
                     native = pa.Table.from_batches(_first(_batches(reader), rows), reader.schema).slice(0, rows)
+        native.validate(full=True)  # offsets of a damaged file may lead outside its buffers
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, "Arrow", error) from error
     return _table(path, native)
