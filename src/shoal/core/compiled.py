@@ -3,7 +3,7 @@
 ``@compiled`` marks a function for numba without importing numba: the import and the compilation happen at the first
 call, so ``import shoal`` and ``shoal --help`` stay fast. A compiled function may call another one as usual. The machine
 code is stored next to the source file, in a user cache directory if the installation is read-only, and nowhere if
-neither can be written.
+neither can be written. Stored files that are damaged are replaced, and a message says so once.
 
 ``@inner`` marks a function that only other compiled functions call: it has no wrapper for Python, so it compiles
 faster. Division follows IEEE 754 (a zero divisor gives inf or nan), which saves a check in every loop. A function is
@@ -22,6 +22,7 @@ _one_at_a_time = RLock()  # several threads may need a kernel at the same moment
 _callbacks: list[Callable[[str], None]] = []
 _callbacks_installed = False
 _cache_works = True
+_notices: set[str] = set()
 
 
 class Kernel:
@@ -50,7 +51,7 @@ class Kernel:
             self._cached = _cache_works
             if self._cached:
                 try:
-                    self._dispatcher = numba.njit(cache=True, **self._options)(self.function)
+                    self._dispatcher = _with_safe_cache(numba.njit(cache=True, **self._options)(self.function))
                 except RuntimeError:  # no directory for the cache can be written: compile once per process
                     self._cached = False
             if not self._cached:
@@ -68,6 +69,7 @@ class Kernel:
             return self.dispatcher(*arguments)
         except OSError:  # kernels touch no files, so this is the cache: go on without it
             _cache_works = False
+            _notify("compiled loops cannot be stored or read; they are compiled again in every process")
             return self.dispatcher(*arguments)
 
 
@@ -106,6 +108,34 @@ def when_compiling(callback: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         _callbacks.remove(callback)
+
+
+def _with_safe_cache(dispatcher: Any) -> Any:
+    """Return a dispatcher that compiles again, and replaces the stored files, where they cannot be interpreted."""
+    cache = dispatcher._cache  # noqa: SLF001 - numba has no public name for it
+    load = cache.load_overload
+
+    def load_overload(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except OSError:
+            raise
+        except Exception:  # noqa: BLE001 - a damaged file may raise anything
+            _notify(f"files of compiled loops in {cache.cache_path} are damaged; they are built again")
+            cache.flush()
+            return None
+
+    cache.load_overload = load_overload
+    return dispatcher
+
+
+def _notify(text: str) -> None:
+    """Write a message, each only once in a process."""
+    import logging
+
+    if text not in _notices:
+        _notices.add(text)
+        logging.getLogger("shoal").warning("shoal: %s", text)
 
 
 def _forward_compile_events() -> None:

@@ -96,7 +96,8 @@ def mixed_blocks(
 
     def grouped(members: NDArray[np.int64]) -> NDArray[np.int64]:
         level = "fast" if deadline.expired() else effort
-        points = block_coordinates(numbers[members], codes[members], weights, k)
+        least = max(k, k * members.size // max(block, 1))  # k times in each part that mona-plus groups together
+        points = block_coordinates(numbers[members], codes[members], weights, least)
         found = run("mona-plus", points, k, block=max(block, 2 * k), **_LEVELS[level]).labels
         progress.advance(members.size)
         return found
@@ -117,9 +118,9 @@ def mixed_blocks(
 
 
 def block_coordinates(
-    numbers: NDArray[np.float64], codes: NDArray[np.int32], weights: NDArray[np.float64], k: int
+    numbers: NDArray[np.float64], codes: NDArray[np.int32], weights: NDArray[np.float64], least: int
 ) -> NDArray[np.float64]:
-    """Return the coordinates of a block: its numbers, and one for each category that occurs at least k times.
+    """Return the coordinates of a block: its numbers, and one for each category that ``least`` records have.
 
     Two different categories are one squared unit times the weight of the column apart. A column with one category in
     the block has no coordinate. Of more than 200 categories the most frequent ones have a coordinate.
@@ -136,7 +137,7 @@ def block_coordinates(
     parts = [numbers]
     for column, weight in zip(codes.T, weights.tolist(), strict=True):
         values, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
-        kept = np.flatnonzero(counts >= k)
+        kept = np.flatnonzero(counts >= least)
         if values.size < 2 or not kept.size or weight == 0:
             continue
         if kept.size > MOST_COORDINATES:

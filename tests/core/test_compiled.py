@@ -1,0 +1,92 @@
+"""Stored files of compiled loops that are damaged are replaced, and one line says so."""
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+MODULE = """
+from shoal.core.compiled import compiled, inner
+
+@inner
+def one_more(x):
+    return x + 1
+
+@compiled
+def count(n):
+    total = 0
+    for i in range(n):
+        total = one_more(total)
+    return total
+"""
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A folder with a module and its stored loops."""
+    folder = tmp_path_factory.mktemp("stored")
+    (folder / "counting.py").write_text(MODULE)
+    assert counted(folder) == (7, "")
+    assert list(folder.rglob("*.nbi"))
+    return folder
+
+
+def counted(folder):
+    """Call the loop in a process of its own; return the result and what was written to the error stream."""
+    code = f"import sys; sys.path.insert(0, {str(folder)!r}); import counting; print(counting.count(7))"
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    return int(done.stdout), done.stderr
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def overwrite(path):
+    path.write_bytes(b"not a stored loop")
+
+
+def of_another_version(path):
+    path.write_bytes(pickle.dumps("0.0.1") + b"nothing that this version can read")
+
+
+def replace_by_a_directory(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])
+@pytest.mark.parametrize("damage", [truncate, overwrite])
+def test_damaged_files_are_built_again(stored, tmp_path, damage, pattern):
+    folder = shutil.copytree(stored, tmp_path / "copy")
+    assert counted(folder)[1] == ""
+    for path in folder.rglob(pattern):
+        damage(path)
+    result, message = counted(folder)
+    assert result == 7
+    assert message.count("\n") == 1
+    assert "files of compiled loops in" in message
+    assert "are damaged; they are built again" in message
+    assert counted(folder) == (7, "")
+
+
+def test_files_of_another_version_are_replaced_silently(stored, tmp_path):
+    folder = shutil.copytree(stored, tmp_path / "copy")
+    counted(folder)
+    for path in folder.rglob("*.nbi"):
+        of_another_version(path)
+    assert counted(folder) == (7, "")
+
+
+def test_loops_run_where_nothing_can_be_stored(stored, tmp_path):
+    folder = shutil.copytree(stored, tmp_path / "copy")
+    counted(folder)
+    for path in folder.rglob("*.nbi"):
+        replace_by_a_directory(path)
+    result, message = counted(folder)
+    assert result == 7
+    assert message == "shoal: compiled loops cannot be stored or read; they are compiled again in every process\n"
