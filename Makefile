@@ -23,7 +23,7 @@ test-slow: ## run the slow set: published tables that take minutes each
 test-browser: ## look at the pages in Chromium
 	$(PYTHON) -m pytest -m browser tests/browser
 
-attacks: ## run the attack suite with all its inputs and renew docs/reliability.md (about an hour)
+attacks: ## run the attack suite with all its inputs and renew docs/reliability.md (half an hour or more)
 	$(PYTHON) -m pytest -n auto --attacks docs/reliability.json tests/attacks
 	$(PYTHON) docs/reliability.py
 

@@ -6,7 +6,7 @@ What is guaranteed, and what is not:
   about columns that go around this step, such as the target.
 - ``transform(X_new)`` replaces every record by the representative of the nearest group, which stands for at least k
   records of the table that was fitted. The *new* table is not k-anonymous by that: one person alone may be near to a
-  group. To hand out new records, protect them as a table of their own (:func:`shoal.protect`, or another ``fit``).
+  group. To release new records, protect them as a table of their own (:func:`shoal.protect`, or another ``fit``).
 - The fitted estimator holds representatives, sizes of groups, the group of each row, and middle and spread of each
   column; it holds no record.
 
