@@ -1,9 +1,12 @@
+import subprocess
+import sys
+
 import polars as pl
 import pytest
 
 import shoal
 from shoal.core import memory
-from shoal.core.memory import check_memory, free_memory, memory_for
+from shoal.core.memory import check_memory, control_group_memory, free_memory, memory_for
 from shoal.errors import DataError
 
 
@@ -46,3 +49,46 @@ def test_protect_and_group_raise_an_error_for_a_table_that_does_not_fit(monkeypa
     ):
         with pytest.raises(DataError, match=r"need about .* GB of memory, .* records would fit"):
             call()
+
+
+def write_groups(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_limits_of_control_groups_are_read_in_both_versions_and_nested(tmp_path):
+    member = tmp_path / "member"
+    member.write_text("0::/job/step\n")
+    assert control_group_memory(str(tmp_path), str(member)) is None
+    write_groups(tmp_path, {"job/step/memory.max": "max\n", "job/step/memory.current": "100\n"})
+    assert control_group_memory(str(tmp_path), str(member)) is None
+    write_groups(tmp_path, {
+        "job/memory.max": "5000\n", "job/memory.current": "1500\n", "job/memory.stat": "anon 9\ninactive_file 500\n",
+    })  # fmt: skip
+    assert control_group_memory(str(tmp_path), str(member)) == 4000
+    write_groups(tmp_path, {"job/step/memory.max": "1000\n"})
+    assert control_group_memory(str(tmp_path), str(member)) == 900
+
+
+def test_limits_of_version_1_are_read(tmp_path):
+    member = tmp_path / "member"
+    member.write_text("5:cpu:/\n4:memory:/box\n0::/\n")
+    write_groups(tmp_path, {
+        "memory/memory.limit_in_bytes": "9223372036854771712\n", "memory/memory.usage_in_bytes": "77\n",
+    })  # fmt: skip
+    assert control_group_memory(str(tmp_path), str(member)) is None
+    write_groups(tmp_path, {
+        "memory/box/memory.limit_in_bytes": "3000\n", "memory/box/memory.usage_in_bytes": "1000\n",
+    })  # fmt: skip
+    assert control_group_memory(str(tmp_path), str(member)) == 2000
+
+
+def test_the_limit_of_the_address_space_counts():
+    code = (
+        "import resource; from shoal.core.memory import free_memory\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9)); print(free_memory())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0 < int(done.stdout) < 2 * 10**9

@@ -60,15 +60,89 @@ about 95,000,000 records would fit: take fewer records or attributes, storage=fl
 
 
 def free_memory() -> int | None:
-    """Return the bytes of memory that are free; None where the operating system does not report them."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:  # noqa: PTH123 - not a file of the user
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
+    """Return the bytes that this process may still take; None where nothing is known.
+
+    The least of the memory that the machine has free, the limits of the control groups (containers) that this process
+    belongs to, each nested one included, and the limit of its address space.
+    """
+    known = [_machine_memory(), control_group_memory(), _address_space()]
+    return min((number for number in known if number is not None), default=None)
+
+
+def control_group_memory(root: str = "/sys/fs/cgroup", membership: str = "/proc/self/cgroup") -> int | None:
+    """Return the bytes that the control groups of this process leave; None if there is no limit.
+
+    Reads version 2 (``memory.max``) and version 1 (``memory.limit_in_bytes``), from the group of the process up to the
+    root: the strictest limit of all counts.
+
+    Parameters
+    ----------
+    root
+        Where control groups are mounted.
+    membership
+        The file that lists the groups of the process.
+
+    Examples
+    --------
+    >>> control_group_memory("/absent", "/absent") is None
+    True
+    """
+    left: list[int] = []
+    for line in _lines(membership):
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            bases, limit, used, cache = [root, f"{root}/unified"], "memory.max", "memory.current", "inactive_file"
+        elif "memory" in controllers.split(","):
+            bases = [f"{root}/{controllers}", f"{root}/memory"]
+            limit, used, cache = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+        else:
+            continue
+        names = [name for name in path.split("/") if name]
+        for base in bases:
+            for depth in range(len(names) + 1):
+                folder = "/".join([base, *names[:depth]])
+                most, present = _number(f"{folder}/{limit}"), _number(f"{folder}/{used}")
+                if most is not None and most < _NO_LIMIT:
+                    fields = (line.split() for line in _lines(f"{folder}/memory.stat"))
+                    reclaimable = sum(int(field[1]) for field in fields if field[0] == cache)
+                    left.append(max(0, most - (present or 0) + reclaimable))
+    return min(left, default=None)
+
+
+_NO_LIMIT = 2**60  # version 1 states a number near 2**63 where there is no limit
+
+
+def _machine_memory() -> int | None:
+    for line in _lines("/proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return None
+
+
+def _address_space() -> int | None:
+    """Return the bytes of address space that the limit of the process leaves; None if there is no limit."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    sizes = _lines("/proc/self/statm")
+    if most == resource.RLIM_INFINITY or not sizes:
+        return None
+    return max(0, most - int(sizes[0].split()[0]) * os.sysconf("SC_PAGE_SIZE"))
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123 - not a file of the user
+            return file.read().splitlines()
+    except OSError:
+        return []
+
+
+def _number(path: str) -> int | None:
+    lines = _lines(path)
+    return int(lines[0]) if lines and lines[0].strip().isdigit() else None
