@@ -289,7 +289,7 @@ def test_nothing_of_the_original_is_in_a_release(name, part, tmp_path, record, r
     runs, size = 0, 0
     place = INPUTS.index((name, part))
     pairs = [*product(range(len(recodes)), range(len(OUTPUTS)))]
-    chosen = repetitions(20, attacks=len(pairs))
+    chosen = repetitions(10, attacks=len(pairs))
     by_recode = {}
     for number in range(chosen):  # a part of the pairs, another one for each input
         recode, output = pairs[(number * 13 + place * 29) % len(pairs)]
