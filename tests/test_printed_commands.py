@@ -34,7 +34,7 @@ NOT_HERE = {
     "api.md": "its examples are those of the docstrings, which run as doctests",
 }
 LONG = {"nominal.md"}  # integer programs with a minute each
-TOOLS = {"sha256sum", "openssl"}
+TOOLS = {"sha256sum", "openssl", "ssh-keygen"}
 METHOD_PAGES = "methods/reference"
 QUICK = {"auto", "mdav", "ona-star", "optimal-1d", "mondrian", "mona-plus", "safe", "brute-force"}
 
