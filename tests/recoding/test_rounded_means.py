@@ -96,3 +96,14 @@ def test_a_draw_depends_on_the_group_alone(rng):
     keys = content_keys(sizes, list(means))
     order = rng.permutation(50)[:30]
     np.testing.assert_array_equal(content_keys(sizes[order], list(means[:, order])), keys[order])
+
+
+@pytest.mark.parametrize(("unit", "grain"), [(0.0, 0.0), (0.01, 0.0), (0.0, 0.1)])
+def test_compiled_and_plain_loops_agree(rng, monkeypatch, unit, grain):
+    lowest = rng.normal(0, 10, 300)
+    extent = np.where(rng.random(300) < 0.2, 0.0, rng.lognormal(0, 5, 300))
+    summary = GroupSummary(lowest + rng.random(300) * extent, lowest, lowest + extent)
+    sizes, draws = rng.integers(2, 12, 300), rng.random(300)
+    plain = round_floats(summary, sizes, draws, unit=unit, grain=grain)
+    monkeypatch.setattr("shoal.recoding.rounded_means.INTERPRETED_GROUPS", 0)
+    np.testing.assert_array_equal(round_floats(summary, sizes, draws, unit=unit, grain=grain), plain)

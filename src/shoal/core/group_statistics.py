@@ -167,17 +167,21 @@ def _product_sums(values: Any, weights: Any, labels: Any, groups: int) -> Any:
 @compiled
 def _quotients(high: Any, low: Any, divisor: Any, rest: Any) -> Any:
     """Return (high + low) / (divisor + rest), rounded once."""
-    quotient = high / divisor
-    product = quotient * divisor
-    split = quotient * SPLIT
-    q_high = split - (split - quotient)
-    q_low = quotient - q_high
-    split = divisor * SPLIT
-    d_high = split - (split - divisor)
-    d_low = divisor - d_high
-    error = ((q_high * d_high - product) + q_high * d_low + q_low * d_high) + q_low * d_low
-    remainder = ((high - product) - error + low - quotient * rest) / divisor
-    return np.where(remainder == 0, quotient, quotient + remainder)  # a negative zero plus zero would be zero
+    found = np.empty(high.size)
+    for g in range(high.size):
+        quotient = high[g] / divisor[g]
+        product = quotient * divisor[g]
+        split = quotient * SPLIT
+        q_high = split - (split - quotient)
+        q_low = quotient - q_high
+        split = divisor[g] * SPLIT
+        d_high = split - (split - divisor[g])
+        d_low = divisor[g] - d_high
+        error = ((q_high * d_high - product) + q_high * d_low + q_low * d_high) + q_low * d_low
+        remainder = ((high[g] - product) - error + low[g] - quotient * rest[g]) / divisor[g]
+        # a negative zero plus zero would be zero
+        found[g] = quotient if remainder == 0 else quotient + remainder
+    return found
 
 
 def largest_shares(weights: NDArray[np.float64], grouping: Groups) -> NDArray[np.float64]:

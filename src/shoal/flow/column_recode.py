@@ -18,9 +18,10 @@ from shoal.core.grouping import Grouping
 from shoal.core.text import text_of
 from shoal.flow.encoding import CategoryEncoding, ColumnEncoding, Floats, NumericEncoding, from_polars, is_view
 from shoal.flow.exact_numbers import EXACT, FloatNumbers, exact_numbers
-from shoal.flow.mean_recode import MeanTask, RecodedColumn, measure_spread
+from shoal.flow.mean_loss import mean_loss, measure_spread
 from shoal.flow.prepare import Integers
 from shoal.recoding.loss import ColumnLoss, mismatch_loss, squared_loss
+from shoal.recoding.rounded_means import Words, group_draws
 from shoal.schema.columns import Kind, Recode
 from shoal.schema.plan import Decimals, Sums
 from shoal.tables import Table
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from shoal.core.hierarchy import Hierarchy
     from shoal.recoding.generalisation import Generalised
     from shoal.tables.table import Series
+
+
+RecodedColumn = tuple["Series", ColumnLoss]
+"""A released column and its loss."""
 
 
 def taken(series: Series, records: Integers) -> Series:
@@ -78,10 +83,11 @@ class ColumnTask:
     decimals: Decimals
     sums: Sums
 
-    def recoded(self, selected: Integers | None) -> RecodedColumn | MeanTask:
-        """Return the released column with its loss; of means that are to be rounded, the means.
+    def recoded(self, selected: Integers | None, keys: Words) -> RecodedColumn:
+        """Return the released column and its loss.
 
-        ``selected`` is the record that is released for each group, if there is one.
+        ``selected`` is the record that is released for each group, if there is one; ``keys`` are those of
+        :func:`shoal.recoding.rounded_means.content_keys`.
         """
         if self.recode == Recode.RANGE:
             return self._as_ranges()
@@ -90,27 +96,28 @@ class ColumnTask:
         if self.recode == Recode.SUPPRESS:
             return self._suppressed()
         if self.recode == Recode.MEAN:
-            return self._measured()
+            return self._means(keys)
         if self.recode in {Recode.MIDRANGE, Recode.MEDIAN}:
             return self._between_records()
         records = self._records(selected)
         return self._released(self._gathered(records), self.values[records])
 
-    def _measured(self) -> MeanTask:
-        entry = self.entry
+    def _means(self, keys: Words) -> RecodedColumn:
+        """Return means, rounded such that totals give no record away, or such that they are kept."""
+        entry, grouping = self.entry, self.grouping
         assert isinstance(entry, NumericEncoding)
         numbers = exact_numbers(self.series, entry, self.values, self.decimals, by_unit=self.sums == "rounded")
-        means = numbers.means(self.grouping, self.weights)
+        means = numbers.means(grouping, self.weights)
+        if self.sums == "rounded":
+            found = means.rounded(grouping.sizes, group_draws(keys, entry.column.name))
+        else:
+            sizes = grouping.sizes if self.weights is None else np.bincount(grouping.labels, self.weights)
+            found = means.keeping_sum(sizes.astype(np.float64))
         complete = self.original is self.values
-        spread = measure_spread(entry, self.original, means.offsets, self.grouping, self.weights, complete=complete)
-        sizes = self.grouping.sizes if self.weights is None else np.bincount(self.grouping.labels, self.weights)
-        return MeanTask(entry, self.series, means, spread, sizes.astype(np.float64), self.sums)
-
-    def content(self) -> Floats:
-        """Return the means of a numeric column that is not replaced by them, for the draws of the other columns."""
-        assert isinstance(self.entry, NumericEncoding)
-        numbers = exact_numbers(self.series, self.entry, self.values, "input", by_unit=False)
-        return numbers.means(self.grouping, self.weights).content
+        spread = measure_spread(entry, self.original, means.offsets, grouping, self.weights, complete=complete)
+        released = from_polars(found.column, self.series, same_dtype=found.same_dtype)
+        loss = mean_loss(entry, spread, found.offsets, totals=not self.series.dtype.is_temporal())
+        return taken(released, grouping.labels), loss
 
     def _records(self, selected: Integers | None) -> Integers:
         """Return the record of each group whose value is released."""
@@ -177,7 +184,7 @@ class ColumnTask:
 
     def _released(self, representatives: Series, offsets: Floats) -> RecodedColumn:
         """Return the column with the representative of its group for each record."""
-        return RecodedColumn(self.series.name, taken(representatives, self.grouping.labels), self._loss(offsets))
+        return (taken(representatives, self.grouping.labels), self._loss(offsets))
 
     def _as_ranges(self) -> RecodedColumn:
         from shoal.recoding.penalties import extent_penalty
@@ -216,11 +223,11 @@ class ColumnTask:
         released = with_missing(self._gathered(lowest), differ)
         charged = differ.astype(np.float64)
         loss = self._with_penalties(self._loss(np.where(differ, np.nan, self.values[lowest])), charged, charged)
-        return RecodedColumn(self.series.name, taken(released, self.grouping.labels), loss)
+        return (taken(released, self.grouping.labels), loss)
 
     def _texts(self, texts: list[str | None], loss: ColumnLoss) -> RecodedColumn:
         shown = nw.new_series(self.series.name, texts, nw.String, backend=self.series.implementation)
-        return RecodedColumn(self.series.name, taken(shown, self.grouping.labels), loss)
+        return (taken(shown, self.grouping.labels), loss)
 
     def _names(self, records: Integers) -> list[str | None]:
         shown = self._gathered(records).to_list()

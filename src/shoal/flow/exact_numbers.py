@@ -285,11 +285,9 @@ def exact_numbers(
         return _whole(column, entry, values, missing)
     if isinstance(dtype, pl.Decimal) and decimals in {"input", "full", dtype.scale}:
         return _decimals(column, entry, values, missing)
-    floats = column.cast(pl.Float64)
-    unknown = floats.is_null() | floats.is_nan().fill_null(value=True)
-    numbers = floats.fill_null(0.0).to_numpy()
-    if missing.any() or unknown.any():
-        numbers = np.where(unknown.to_numpy() | missing, values + float(entry.origin), numbers)
+    numbers = column.cast(pl.Float64).to_numpy()  # NaN where missing
+    if missing.any() or np.isnan(numbers).any():
+        numbers = np.where(np.isnan(numbers) | missing, values + float(entry.origin), numbers)
     stated = decimals if isinstance(decimals, int) else None
     if entry.integer:
         return FloatNumbers(entry, pl.Float64(), numbers, stated, 1.0)
@@ -307,12 +305,12 @@ def decimals_of(values: Floats) -> int | None:
     >>> decimals_of(np.array([1.5, 2.25, np.nan])), decimals_of(np.array([1 / 3])), decimals_of(np.array([7.0]))
     (2, None, 0)
     """
-    known = values[~np.isnan(values)] if np.isnan(values).any() else values
-    if known.size and np.abs(known).max() >= EXACT / 10.0**MAX_DECIMALS:
-        return None
     places = 0
-    for part in (known[:100], known):  # most columns of floats fail among the first values
-        while not (np.rint(part * 10.0**places) / 10.0**places == part).all():
+    for part in (values[:100], values):  # most columns of floats fail among the first values
+        known = part[~np.isnan(part)]
+        if known.size and np.abs(known).max() >= EXACT / 10.0**MAX_DECIMALS:
+            return None
+        while not (np.rint(known * 10.0**places) / 10.0**places == known).all():
             places += 1
             if places > MAX_DECIMALS:
                 return None

@@ -22,12 +22,12 @@ from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
 from shoal.flow.column_recode import ColumnTask
 from shoal.flow.encoding import Floats, NumericEncoding
+from shoal.flow.exact_numbers import exact_numbers
 from shoal.flow.group import Grouped
-from shoal.flow.mean_recode import MeanTask
 from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.methods.contract import Objective
-from shoal.recoding.loss import Loss, size_measures
-from shoal.recoding.rounded_means import NO_KEYS, content_keys
+from shoal.recoding.loss import ColumnLoss, Loss, size_measures
+from shoal.recoding.rounded_means import NO_KEYS, Words, content_keys
 from shoal.schema.columns import Column, Kind, Recode, ReleaseWeight, Role
 from shoal.schema.plan import Decimals, Sums
 from shoal.tables import Table
@@ -42,6 +42,8 @@ _OF_OBJECTIVE = {
     "round-up": Recode.MAX,
     "round-down": Recode.MIN,
 }
+KEY_COLUMNS = 4
+"""The number of numeric columns that draws depend on; more would only take longer."""
 _CATEGORIES = {Recode.MODE, Recode.MEDOID, Recode.FREQUENCIES, Recode.MEDIAN, Recode.MIN, Recode.MAX}
 
 
@@ -111,8 +113,10 @@ def recode_table(
     progress.stage("recoding", len(recodes))
     grouping, table = grouped.grouping, prepared.table
     selected = _selected_records(prepared, grouped, recodes, data, progress)
-    tasks, contents = [], []
+    columns: dict[str, Series] = {}
+    losses: dict[str, ColumnLoss] = {}
     rounded = sums == "rounded" and Recode.MEAN in recodes.values()
+    keys = _draw_keys(prepared, grouped) if rounded else NO_KEYS
     for entry in prepared.encoding.quasi:
         name = entry.column.name
         values = prepared.values(name, grouped.blocks.suppressed)
@@ -121,13 +125,8 @@ def recode_table(
             entry, table.column(name), values, grouping, prepared.original(name) if changed else values,
             prepared.weights, recodes[name], decimals, sums,
         )  # fmt: skip
-        tasks.append(found := task.recoded(selected.get(recodes[name])))
-        if rounded and isinstance(entry, NumericEncoding):
-            contents.append(found.means.content if isinstance(found, MeanTask) else task.content())
+        columns[name], losses[name] = task.recoded(selected.get(recodes[name]), keys)
         progress.advance()
-    keys = content_keys(grouping.sizes, contents) if rounded else NO_KEYS
-    done = [task.released(grouping, keys) if isinstance(task, MeanTask) else task for task in tasks]
-    columns, losses = ({entry.name: getattr(entry, part) for entry in done} for part in ("series", "loss"))
     schema = prepared.schema
     weight = [name for name in [schema.sampling_weight] if name is not None and name != schema.released_weight]
     released = table.with_columns(columns | _uniform_strata(prepared) | _group_weights(prepared, grouping))
@@ -145,6 +144,18 @@ def _group_weights(prepared: Prepared, grouping: Grouping) -> dict[str, Series]:
         return {}
     means = group_means(prepared.weights, grouping)[grouping.labels]
     return {name: nw.new_series(name, means, nw.Float64, backend=prepared.table.column(name).implementation)}
+
+
+def _draw_keys(prepared: Prepared, grouped: Grouped) -> Words:
+    """Return what the draws of rounded means depend on: size of each group, and means of its first numeric columns."""
+    entries = [entry for entry in prepared.encoding.quasi if isinstance(entry, NumericEncoding)]
+    contents = []
+    for entry in entries[:KEY_COLUMNS]:
+        name = entry.column.name
+        values = prepared.values(name, grouped.blocks.suppressed)
+        numbers = exact_numbers(prepared.table.column(name), entry, values, "input", by_unit=False)
+        contents.append(numbers.means(grouped.grouping, None).content)
+    return content_keys(grouped.grouping.sizes, contents)
 
 
 def _uniform_strata(prepared: Prepared) -> dict[str, Series]:

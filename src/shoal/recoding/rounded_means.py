@@ -16,19 +16,22 @@ in every release, whatever the seed is, and a repeated release says nothing new.
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.compiled import compiled
 from shoal.core.group_statistics import GroupSummary
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
+INTERPRETED_GROUPS = 2_000  # up to here the plain loop is faster than compiling it
 NO_KEYS = np.empty(0, np.uint64)
 _WHOLE = np.array([digit * 10**power for power in range(19) for digit in (1, 2, 5) if digit * 10**power < 2**62])
-_DIGITS, _POWERS = (part.ravel() for part in np.meshgrid([1.0, 2.0, 5.0], np.arange(-323, 308)))
-_FLOATS = np.array([float(f"{digit:.0f}e{power:.0f}") for digit, power in zip(_DIGITS, _POWERS, strict=True)])
+_TENS = 10.0 ** np.arange(23)
+_FLOATS = np.array([float(f"{digit}e{power}") for power in range(-323, 308) for digit in (1, 2, 5)])
 
 
 def whole_bases(extents: Integers, sizes: Integers, ladder: Integers | None = None) -> Integers:
@@ -115,36 +118,48 @@ def round_floats(
     >>> round_floats(summary, np.array([3]), np.array([0.5]))
     array([1.2])
     """
+    smallest = int(np.searchsorted(_FLOATS, unit)) if unit else -1
+    run = _round_floats if sizes.size > INTERPRETED_GROUPS else _round_floats.function
     with np.errstate(over="ignore", invalid="ignore"):
-        extent = summary.highest / sizes - summary.lowest / sizes
-        number = np.searchsorted(_FLOATS, np.nan_to_num(extent), side="right") - 1
-        if grain:
-            number = np.maximum(number, np.searchsorted(_FLOATS, grain / sizes * (1 + 1e-9), side="right"))
-        if unit:
-            number = np.maximum(number, int(np.searchsorted(_FLOATS, unit)))
-        base = _FLOATS[np.maximum(number, 0)]
-        position = summary.means / base
+        groups = summary.means, summary.lowest, summary.highest, sizes, draws
+        rounded: Floats = run(groups, smallest, grain, _FLOATS, _TENS)
+    return rounded
+
+
+@compiled
+def _round_floats(groups: Any, smallest: int, grain: float, bases: Any, tens: Any) -> Any:
+    """Round each mean; ``smallest`` is the number of the smallest base, -1 for none."""
+    means, lowest, highest, sizes, draws = groups
+    rounded = means.copy()
+    for g in range(means.size):
+        low, high = lowest[g], highest[g]
+        if np.isnan(means[g]) or (low == high and smallest < 0):
+            continue
+        number = np.searchsorted(bases, high / sizes[g] - low / sizes[g], side="right") - 1
+        if grain > 0:
+            number = max(number, np.searchsorted(bases, grain / sizes[g] * (1 + 1e-9), side="right"))
+        number = max(number, smallest)
+        if number < 0:
+            continue
+        position = means[g] / bases[number]
+        if not abs(position) < 2.0**52:  # also where a quotient overflows
+            continue
         multiple = np.floor(position)
-        multiple += position - multiple + draws >= 1
-        first, last = np.ceil(summary.lowest / base), np.floor(summary.highest / base)
-        multiple = np.where(first <= last, np.clip(multiple, first, last), np.rint(position))
-        rounded = _multiples(multiple, number)
-        inside = np.clip(rounded, summary.lowest, summary.highest) if not unit else rounded
-    unchanged = (summary.lowest == summary.highest) if not unit else np.zeros(sizes.size, bool)
-    exact = ~np.isfinite(position) | (np.abs(position) >= 2.0**52) | (number < 0)
-    return np.where(unchanged | (exact & ~np.isnan(summary.means)), summary.means, inside + 0.0)
-
-
-def _multiples(multiple: Floats, number: Integers) -> Floats:
-    """Return multiples of bases as the floats that are nearest to the decimal numbers: 3 x 0.1 is 0.3."""
-    number = np.maximum(number, 0)
-    digits, powers = _DIGITS[number] * multiple, _POWERS[number]
-    small = np.clip(-powers, 0, 22)
-    divided = digits / 10.0**small
-    exact = (powers >= -22) & (powers <= 22)
-    return np.where(
-        exact, np.where(powers < 0, divided, digits * 10.0 ** np.clip(powers, 0, 22)), multiple * _FLOATS[number]
-    )
+        if position - multiple + draws[g] >= 1:
+            multiple += 1
+        first, last = np.ceil(low / bases[number]), np.floor(high / bases[number])
+        multiple = min(max(multiple, first), last) if first <= last else np.rint(position)
+        # the float that is nearest to the decimal number: 3 x 0.1 is 0.3
+        power = number // 3 - 323
+        digit = 1.0 if number % 3 == 0 else 2.0 if number % 3 == 1 else 5.0
+        if abs(power) > 22:
+            value = multiple * bases[number]
+        elif power < 0:
+            value = multiple * digit / tens[-power]
+        else:
+            value = multiple * digit * tens[power]
+        rounded[g] = (min(max(value, low), high) if smallest < 0 else value) + 0.0
+    return rounded
 
 
 def group_draws(keys: Words, column: str) -> Floats:
