@@ -88,17 +88,13 @@ def _verify_release(
     if given.json:
         flags.print_json(check.to_dict())
     elif not given.quiet:
+        from rich.text import Text
+
         for each in check.checks:
-            verdict = _verdict(each.holds is True)
-            console().print(f"{each.name} {verdict}: {_escaped(printable(each.text))}", soft_wrap=True)
+            line = Text.assemble(f"{each.name} is ", _verdict(each.holds is True), f": {printable(each.text)}")
+            console().print(line, soft_wrap=True)
     if not check.satisfied:
         raise typer.Exit(1)
-
-
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
 
 
 def _result(assessment: Any, k: int, achieved: dict[str, Any], *, holds: bool) -> dict[str, Any]:
