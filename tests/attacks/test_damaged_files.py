@@ -101,6 +101,17 @@ def attacked(path, roles):
     return True
 
 
+FOUND_BEFORE = [b"\x08\n\x0c", b"a\n\x0c\n"]
+"""Text files that once ended in an internal error."""
+
+
+@pytest.mark.parametrize("content", FOUND_BEFORE, ids=ascii)
+def test_files_that_once_failed_are_read_or_refused(content, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_bytes(content)
+    attacked(path, {"quasi": ["a"]})
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_damaged_file_is_read_or_refused(name, tmp_path, repetitions, record):
     content = FORMATS[name](tmp_path)

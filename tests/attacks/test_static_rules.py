@@ -23,6 +23,7 @@ CALLS = {
     "prod", "quote", "reason", "replace", "repr", "requested", "round", "sorted", "str", "sum", "suggestion", "type",
     "values", "getModelStatus", "records_below", "given", "shown",
 }  # fmt: skip
+LOGGED = {"core/compiled.py": "that compiled loops are built again"}
 FOREIGN_TEXTS = {
     "schema/toml.py": "the reader of TOML names a line and a column",
     "methods/registry.py": "type hints of a method",
@@ -96,7 +97,7 @@ def test_nothing_is_printed_or_logged_outside_the_command_line():
     for file, tree in TREES.items():
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
         imported = {alias.name for node in imports for alias in node.names}
-        assert not imported & {"logging", "syslog"}, file
+        assert file in LOGGED or not imported & {"logging", "syslog"}, file
         assert file.startswith("cli/") or "print" not in called(tree), file
 
 

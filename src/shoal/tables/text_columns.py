@@ -262,6 +262,8 @@ def _leading_zero(texts: Any) -> bool:
     """Return whether any text starts like 007, -01 or 0x1f."""
     offsets = _offsets(texts)
     data = np.frombuffer(texts.buffers()[2], np.uint8)
+    if not data.size:  # only missing or empty texts
+        return False
     start, stop = offsets[:-1], offsets[1:]
     last = data.size - 1
     first = data[np.minimum(start, last)]
