@@ -323,8 +323,8 @@ def test_the_search_finds_values_under_missing_cells(monkeypatch, tmp_path):
     suppressed = ColumnTask._suppressed
 
     def marked(task):
-        found = suppressed(task)
-        return replace(found, series=with_missing(task.series, missing_mask(found.series)))
+        released, loss = suppressed(task)
+        return with_missing(task.series, missing_mask(released)), loss
 
     monkeypatch.setattr(ColumnTask, "_suppressed", marked)
     monkeypatch.setattr(released_module, "clean_copy", lambda table: table)
