@@ -112,6 +112,21 @@ def test_files_that_once_failed_are_read_or_refused(content, tmp_path):
     attacked(path, {"quasi": ["a"]})
 
 
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_line_of_a_gigabyte_is_refused_without_reading_it_all(tmp_path, compressed, record):
+    path = tmp_path / ("long.csv.gz" if compressed else "long.csv")
+    if compressed:  # a small file that is large when it is read
+        with gzip.open(path, "wb", compresslevel=1) as file:
+            for _ in range(64):
+                file.write(b"x" * 2**22)
+    else:
+        with path.open("wb") as file:
+            file.truncate(2**30)  # a file with a gap takes no space
+    with pytest.raises(shoal.errors.FileProblem, match=r"first line has more than|is not a text table|zero byte"):
+        shoal.protect(path, 2, quasi=["a"])
+    record("lines of a gigabyte refused", 1)
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_damaged_file_is_read_or_refused(name, tmp_path, repetitions, record):
     content = FORMATS[name](tmp_path)
