@@ -55,7 +55,7 @@ def test_representatives_are_the_means_of_their_records(rng):
         assert representative == pytest.approx(table[step.labels_ == number].mean(axis=0))
     lost = ((table - step.representatives_[step.labels_]) / table.std(axis=0)) ** 2
     assert step.information_loss_ == pytest.approx(lost.sum() / table.size)
-    assert step.method_ == "ona-star"
+    assert step.method_ == "annealing"
 
 
 def test_the_loss_stays_close_to_that_of_the_method(rng):

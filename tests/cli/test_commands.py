@@ -379,7 +379,7 @@ def test_effort_and_time_limit_choose_the_method(tmp_path):
         )
         assert result.returncode == 0, result.stderr
         (resolved,) = json.loads(result.stdout)["method"]["resolved"]
-        assert resolved["name"] == "mona-plus"
+        assert resolved["name"] == "annealing"
         assert resolved["reason"]
     before = ["people.csv", "safe.csv", "safe.manifest.json", "safe.holder.parquet"]
     arguments = ("protect", people, "-k", 5, "--quasi", "age,income", "-o", tmp_path / "other.csv")

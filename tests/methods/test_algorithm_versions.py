@@ -14,8 +14,12 @@ from shoal.methods.registry import all_methods, get_method
 from shoal.methods.running import run
 
 FROZEN = {
+    ("annealing@1", 3): "d854dfdf2d6f91c8",
+    ("annealing@1", 7): "51bd18cbcb4855ac",
     ("auto@1", 3): "4cef86b59cd4ced2",
     ("auto@1", 7): "07ee59d8943ff5eb",
+    ("auto@2", 3): "3ad4c944e98a2eaa",
+    ("auto@2", 7): "56696bef939b9b9f",
     ("mdav@1", 3): "c5f6d7ffa7895798",
     ("mdav@1", 7): "d181b957040bf069",
     ("mdav-star@1", 3): "04bf5431f1657629",
@@ -50,7 +54,8 @@ def digest(labels):
 
 def test_about_eight_methods_are_supported():
     assert SUPPORTED == [
-        "auto", "mdav", "mdav-star", "mona-plus", "mondrian", "nominal", "ona-star", "optimal-1d", "set-partition",
+        "annealing", "auto", "mdav", "mdav-star", "mona-plus", "mondrian", "nominal", "ona-star", "optimal-1d",
+        "set-partition",
     ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from shoal.core.grouping import Grouping
 from shoal.errors import ParameterError
 from shoal.methods import auto
 from shoal.methods.calibration import Calibration
+from shoal.methods.distance import annealing
 from shoal.methods.effort import EFFORT_LEVELS, LARGE_TABLE_RECORDS, MOST_PASSES, choose_preset, seconds_for
 from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.registry import all_methods, get_method
@@ -97,6 +98,7 @@ def test_a_time_limit_is_passed_on_and_more_passes_are_allowed():
 def test_the_time_limit_of_auto_counts_from_its_beginning(rng, monkeypatch):
     times = iter([0.0, *[4.0] * 1_000_000])  # measuring takes four seconds
     monkeypatch.setattr(deadline, "now", lambda: next(times))
+    monkeypatch.setattr(annealing, "MOST_REHEATS", 1)  # the clock stands still from there on
     outcome = run("auto", rng.normal(size=(2000, 3)), 5, time_limit=8)
     Grouping(outcome.labels, 5)
     assert "fits into 4 s" in outcome.reason
@@ -131,10 +133,15 @@ def test_float32_tables_are_grouped_as_they_are(method, rng):
 def test_float32_loses_what_float64_loses(rng):
     points = rng.normal(size=(4000, 4)) * [1, 10, 100, 1000] + 50
     standard = (points - points.mean(axis=0)) / points.std(axis=0)
-    costs = [total_cost(standard, shoal.group(points, 5, storage=kind)) for kind in ("float64", "float32")]
+    costs = [
+        total_cost(standard, shoal.group(points, 5, method="mona-plus", storage=kind))
+        for kind in ("float64", "float32")
+    ]
     assert costs[0] == pytest.approx(costs[1], rel=0.01)
     people = pl.DataFrame({name: points[:, j] for j, name in enumerate("abcd")})
-    release = shoal.protect(people, 5, quasi=list("abcd"), method="mona-plus", options={"storage": "float32"})
+    release = shoal.protect(
+        people, 5, quasi=list("abcd"), method="mona-plus", options={"storage": "float32"}, sums="exact"
+    )
     assert release.loss.information_loss == pytest.approx(costs[1] / standard.size, rel=0.01)
     medoid = shoal.protect(
         people, 5, quasi=list("abcd"), method="mona", options={"storage": "float32"}, recode="medoid"
@@ -156,6 +163,7 @@ def test_strata_share_the_time_limit(rng, monkeypatch):
 
     monkeypatch.setattr(auto, "choose_preset", spy)
     monkeypatch.setattr(deadline, "now", lambda: 0.0)
+    monkeypatch.setattr(annealing, "MOST_REHEATS", 1)  # the clock stands still
     people = pl.DataFrame({"a": rng.normal(size=400), "b": rng.normal(size=400), "s": [1] * 100 + [2] * 300})
     shoal.protect(people, 5, quasi=["a", "b"], strata=["s"], time_limit="4s")
-    assert given == [1.0, 3.0]
+    assert given[::2] == [1.0, 3.0]  # beside them the shares for the start of the search

@@ -1,10 +1,11 @@
 """auto: the method for the data, k and the time at hand.
 
-One column is grouped by ``optimal-1d``. A small table is grouped by ONA*, whose loops compile quickly, or with the best
-effort by ``set-partition``. All other tables follow a preset (see ``effort``), which a fixed model of the run times
-selects, so that the same table gets the same groups everywhere. With a time limit the speed of the machine is measured
-first, and the best preset that fits is selected, or ``set-partition`` if enough time is left. Tables of categories only
-are grouped by ``nominal``: by programs where few rows differ, otherwise by a number of trials that the effort sets.
+One column is grouped by ``optimal-1d``. All other tables are grouped by ``annealing``: a start (ONA* up to 100,000
+records, blocks above) and a search whose amount of work depends on the effort and on the size of the table, never on
+the clock, so that the same table gets the same groups everywhere (see ``effort``). With a time limit the speed of the
+machine is measured first, and the most thorough start and search that fit are selected; the search then goes on until
+the time ends. A small table with much time is searched by ``set-partition``, which also proves a bound. Tables of
+categories only are grouped by ``nominal``, whose work is planned by the number of records and distinct rows.
 """
 
 from __future__ import annotations
@@ -19,15 +20,26 @@ from shoal.core.deadline import Deadline
 from shoal.core.memory import check_memory
 from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import collapse
-from shoal.methods.calibration import calibrate
+from shoal.methods.calibration import Calibration, calibrate
 from shoal.methods.contract import Outcome
-from shoal.methods.effort import Effort, MethodChoice, choose_preset
+from shoal.methods.effort import (
+    MIDDLE_RECORDS,
+    Effort,
+    MethodChoice,
+    choose_preset,
+    search_seconds,
+    search_within,
+    search_work,
+)
 from shoal.methods.registry import get_method, method
 from shoal.methods.running import run
 
-SMALL_TABLE_RECORDS = 1_000  # records up to which ona-star is used; above, mona-plus loses less
-SEARCHED_TABLE_RECORDS = 6_000  # records up to which the best effort searches by set-partition
+SEARCHED_TABLE_RECORDS = 6_000  # records up to which set-partition searches if there is much time
+LARGE_START = {"start_block": 50_000, "start_passes": 1, "start_rounds": 1}
 LEAST_SECONDS = 5.0  # with less time left, no search is started
+SMALL_TABLE_RECORDS = 3_000  # records up to which ona-star is the start whatever the effort
+START_SHARE, SEARCH_SHARE = 0.3, 0.4  # of a time limit, for the first groups and for the first search
+REHEAT_SWEEPS = 20  # within a time limit
 SPARE_FACTOR = 3.0  # a time limit this many times as long as the best preset allows a search
 PROGRAM_ROWS: dict[Effort, tuple[int, int]] = {"fast": (100, 50), "balanced": (300, 100), "best": (300, 150)}
 """Distinct rows up to which nominal tables are solved by programs within seconds: for k up to 3, and for larger k."""
@@ -54,7 +66,7 @@ _WHEN = "always, unless a certain method is wanted"
     guarantee=_GUARANTEE,
     when=_WHEN,
     float32=True,
-    version=1,
+    version=2,
 )
 def auto(
     points: NDArray[np.float64],
@@ -79,7 +91,7 @@ def auto(
     >>> import numpy as np
     >>> outcome = auto(np.array([[0.0, 0.0], [9.0, 9.0], [1.0, 1.0], [8.0, 8.0]]), 2)
     >>> outcome.labels, outcome.method
-    (array([0, 1, 0, 1]), 'ona-star')
+    (array([0, 1, 0, 1]), 'annealing')
     """
     n, d = points.shape
     check_memory(n, d, k, bytes_per_number=points.itemsize, present=True)
@@ -209,20 +221,29 @@ def choose(n: int, d: int, k: int, *, effort: Effort = "balanced") -> MethodChoi
 
     Examples
     --------
-    >>> [choose(n, 10, 5).method for n in (1_000, 50_000, 10_000_000)]
-    ['ona-star', 'mona-plus', 'mona-plus']
-    >>> choose(1_000, 10, 5, effort="best").method
-    'set-partition'
+    >>> [choose(n, d, 5).method for n, d in ((1_000, 1), (1_000, 10), (10_000_000, 10))]
+    ['optimal-1d', 'annealing', 'annealing']
+    >>> choose(1_000, 10, 5, effort="fast").options
+    {'start': 'ona-star', 'passes': 2, 'sweeps': 6, 'costly_sweeps': 20}
     """
     if d == 1:
         return MethodChoice("optimal-1d", {}, 0.0, "one column: optimal-1d finds the optimum")
-    choice = choose_preset(n, d, k, effort=effort)
-    if effort == "best" and n <= SEARCHED_TABLE_RECORDS:
-        reason = f"{n:,} records: few enough to come close to the optimum, with a proof"
-        return MethodChoice("set-partition", {}, 0.0, reason)
-    if n <= SMALL_TABLE_RECORDS:
-        return MethodChoice("ona-star", {}, 0.0, f"{n:,} records: few enough for ona-star")
-    return choice
+    work = search_work(n, effort)
+    quick = choose_preset(n, d, k, effort=effort)
+    start, seconds = _start(n, quick, small=SMALL_TABLE_RECORDS if effort == "fast" else MIDDLE_RECORDS)
+    if effort != "fast" and n > MIDDLE_RECORDS:
+        start = {"start": "mona-plus", **LARGE_START}
+    seconds += search_seconds(work, n, Calibration(d=d, k=k))
+    first = "ona-star" if start["start"] == "ona-star" else "blocks"
+    reason = f"effort {effort}: {first}, then a search (annealing)"
+    return MethodChoice("annealing", {**start, **work.options}, seconds, reason)
+
+
+def _start(n: int, preset: MethodChoice, *, small: int) -> tuple[dict[str, Any], float]:
+    """Return the options of the first groups, and the seconds that they take."""
+    if n <= small or preset.method != "mona-plus":
+        return {"start": "ona-star"}, preset.seconds
+    return {"start": "mona-plus", **{f"start_{name}": value for name, value in preset.options.items()}}, preset.seconds
 
 
 def _choice_within(points: NDArray[np.float64], k: int, deadline: Deadline, progress: Progress) -> MethodChoice:
@@ -231,8 +252,20 @@ def _choice_within(points: NDArray[np.float64], k: int, deadline: Deadline, prog
     progress.stage("measuring the speed of this machine")
     calibration = calibrate(points, k)
     left = deadline.seconds - deadline.elapsed()
-    choice = choose_preset(n, d, k, time_limit=max(left, deadline.seconds / 2), calibration=calibration)
-    if n >= 2 * k and left >= max(LEAST_SECONDS, SPARE_FACTOR * choice.seconds):
+    limit = max(left, deadline.seconds / 2)
+    choice = choose_preset(n, d, k, time_limit=limit, calibration=calibration)
+    if n < 2 * k or left <= 0:
+        return choice
+    if n <= SEARCHED_TABLE_RECORDS and left >= max(LEAST_SECONDS, SPARE_FACTOR * choice.seconds):
         reason = f"{left:.0f} s are left, far more than {choice.method} needs: search for better groups"
         return MethodChoice("set-partition", {}, left, reason, time_limit=left)
-    return choice
+    quick = choose_preset(n, d, k, time_limit=START_SHARE * limit, calibration=calibration)
+    work = search_within(n, SEARCH_SHARE * limit, calibration)
+    if work is None or quick.seconds > START_SHARE * limit:
+        return choice
+    start, _ = _start(n, quick, small=SMALL_TABLE_RECORDS)
+    if start["start"] == "mona-plus":  # passes beyond those of the level are worth less than the search
+        start |= {"start_passes": 1, "start_rounds": min(1, start["start_rounds"])}
+    reason = f"the best that fits into {limit:.0f} s, then a search until the time ends (annealing)"
+    options = {**start, **work.options, "reheat_sweeps": REHEAT_SWEEPS}
+    return MethodChoice("annealing", options, limit, reason, time_limit=limit)

@@ -4,6 +4,7 @@ A test compares this table with the methods that the modules register.
 """
 
 MODULES = {
+    "annealing": "shoal.methods.distance.annealing",
     "auto": "shoal.methods.auto",
     "brute-force": "shoal.methods.optimal.brute_force",
     "c-modes": "shoal.methods.nominal.c_modes",

@@ -126,6 +126,70 @@ def choose_preset(
     return _choice(EFFORT_LEVELS[chosen], n, k, seconds[chosen], reason, limit)
 
 
+@dataclass(frozen=True)
+class SearchWork:
+    """How much a search by ``annealing`` does: its options, and how often each record is visited."""
+
+    options: Mapping[str, Any]
+    visits: float
+
+
+SEARCH_LEVELS = ((2, 6, 20), (3, 10, 30), (6, 20, 50), (8, 60, 150), (12, 60, 150))
+"""Passes, sweeps and sweeps of the costliest groups, for tables of several blocks."""
+CHAIN_RECORDS = 1_000
+"""Records up to which several chains and an integer program are quick,"""
+REHEATED_RECORDS = 4_000
+"""up to which the best effort heats the search many times,"""
+WHOLE_RECORDS = 15_000
+"""up to which a table is one block,"""
+MIDDLE_RECORDS = 100_000
+"""and up to which a table is not large."""
+_CHAINS = {"chains": 16, "program": True, "passes": 1, "sweeps": 400}
+VISIT_SHARE = 0.04
+"""The time of a visit of a record, as a share of that of a refinement by two rounds of ONA*."""
+
+
+def search_work(n: int, effort: Effort) -> SearchWork:
+    """Return the search after the first groups; the same on every machine.
+
+    Examples
+    --------
+    >>> search_work(500_000, "balanced").options
+    {'passes': 3, 'sweeps': 10, 'costly_sweeps': 30}
+    """
+    if effort == "fast":
+        return _level(0)
+    if n <= CHAIN_RECORDS:
+        reheats = {"reheats": 20, "reheat_sweeps": 300} if effort == "best" else {}
+        return SearchWork({**_CHAINS, **reheats}, 6_400 + 6_000 * bool(reheats))
+    if n <= WHOLE_RECORDS and effort == "balanced":
+        sweeps = min(max(400_000 // n, 60), 300)
+        return SearchWork({"passes": 1, "sweeps": sweeps, "costly_sweeps": sweeps}, 1.6 * sweeps)
+    if n <= WHOLE_RECORDS:
+        reheats = {"reheats": 20 if n <= REHEATED_RECORDS else 6, "reheat_sweeps": 300}
+        return SearchWork({"passes": 1, "sweeps": 300, "costly_sweeps": 300, **reheats}, 480 + 300 * reheats["reheats"])
+    large = n > MIDDLE_RECORDS
+    return _level({"balanced": 1 if large else 2, "best": 4 if large else 3}[effort])
+
+
+def search_within(n: int, seconds: float, calibration: Calibration) -> SearchWork | None:
+    """Return the most thorough first search that fits into the time; None if none fits."""
+    levels = [_level(number) for number in range(len(SEARCH_LEVELS))]
+    fitting = [work for work in levels if search_seconds(work, n, calibration) <= seconds]
+    return fitting[-1] if fitting else None
+
+
+def search_seconds(work: SearchWork, n: int, calibration: Calibration) -> float:
+    """Return the run time of a search that the model predicts."""
+    cores = 1 + FURTHER_CORE_SHARE * (min(calibration.threads, max(1, n // WHOLE_RECORDS)) - 1)
+    return n * work.visits * VISIT_SHARE * calibration.refine / cores
+
+
+def _level(number: int) -> SearchWork:
+    passes, sweeps, costly = SEARCH_LEVELS[number]
+    return SearchWork({"passes": passes, "sweeps": sweeps, "costly_sweeps": costly}, passes * sweeps + 0.6 * costly)
+
+
 def seconds_for(level: EffortLevel, n: int, d: int, k: int, calibration: Calibration) -> float:
     """Return the run time of a level that the model predicts.
 

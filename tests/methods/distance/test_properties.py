@@ -160,7 +160,7 @@ def test_costs_of_joining_and_leaving_equal_the_recomputed_ones(m, d, seed):
 def test_auto_selects_the_method_that_loses_least_and_states_the_reason(rng):
     points = rng.normal(size=(100, 3))
     outcome = auto(points, 4)
-    assert outcome.method == "ona-star"
-    assert "100 records" in outcome.reason
-    np.testing.assert_array_equal(outcome.labels, canonical_labels(ona_star(points, 4).labels))
-    assert choose(5_000_000, 10, 5).method == "mona-plus"
+    assert outcome.method == "annealing"
+    assert "effort balanced" in outcome.reason
+    np.testing.assert_array_equal(outcome.labels, run("annealing", points, 4, **outcome.options).labels)
+    assert choose(5_000_000, 10, 5).options["start"] == "mona-plus"

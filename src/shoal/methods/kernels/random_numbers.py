@@ -10,14 +10,19 @@ from shoal.core.compiled import inner
 
 
 @inner
-def below(state: Any, limit: int) -> Any:
-    """Return a random integer in 0..limit-1; state: one uint64, changed in position."""
+def random_bits(state: Any) -> Any:
+    """Return 64 random bits; state: one uint64, changed in place."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return np.int64(z % np.uint64(limit))
+    return z ^ (z >> np.uint64(31))
+
+
+@inner
+def below(state: Any, limit: int) -> Any:
+    """Return a random integer in 0..limit-1; state: one uint64, changed in place."""
+    return np.int64(random_bits(state) % np.uint64(limit))
 
 
 @inner

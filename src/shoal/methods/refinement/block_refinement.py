@@ -91,7 +91,7 @@ def repair(
             late = True
             break
         cutting = Cutting("pairs" if number % 2 == 0 else "variance", number % points.shape[1])
-        blocks = _blocks_of_whole_groups(points, labels, k, block, cutting)
+        blocks = blocks_of_whole_groups(points, labels, k, block, cutting)
         cutting_takes = deadline.elapsed() - started
         progress.stage(f"refining across cuts, pass {number + 1} of {passes}", len(points))
         labels, changed, late = _pass(points, labels, k, blocks, rounds, neighbours, progress, deadline)
@@ -145,7 +145,7 @@ def _pass(
     return _PassResult(refined, changed, any(result[2] for result in results))
 
 
-def _blocks_of_whole_groups(
+def blocks_of_whole_groups(
     points: NDArray[Any], labels: NDArray[np.int64], k: int, block: int, cutting: Cutting
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the records block after block, and the bounds of the blocks; no group is cut."""
