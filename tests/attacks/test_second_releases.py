@@ -146,7 +146,9 @@ def test_another_version_of_the_algorithm_stops():
     record = record_of(protect(people, 4), people)
     method = record.header["method"]
     older = [entry | {"algorithm": "ona-star@0"} for entry in method["resolved"]]
-    changed = HolderRecord(record.header | {"method": method | {"resolved": older}}, record.rows)
+    changed = HolderRecord(
+        record.header | {"method": method | {"resolved": older}}, record.rows, record.representatives
+    )
     with pytest.raises(ParameterError, match=r"algorithm ona-star@0 \(now ona-star@1\)"):
         protect(people, 4, previous=changed)
 

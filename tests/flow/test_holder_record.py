@@ -164,6 +164,7 @@ class TestFile:
         again = HolderRecord.read(tmp_path / "record.parquet")
         assert again.header == record.header
         assert again.rows.equals(record.rows)
+        assert again.representatives.equals(record.representatives)
 
     def test_it_holds_plan_loss_groups_and_row_map(self):
         tree = {"any": ["female", "male", "other"]}
@@ -177,7 +178,7 @@ class TestFile:
         assert record.header["plan_digest"] == made.plan.digest()
         assert np.array_equal(record.groups, made.grouping.labels)
         assert record.released_rows.tolist() == list(range(90))
-        representatives = record.representatives()[record.groups]
+        representatives = record.representatives[record.groups]
         assert representatives.equals(made.data.select("age", "income", "sex"))
         assert record.header["deterministic"] is False
 

@@ -6,7 +6,7 @@ second file, Parquet with mode 0600:
 - the full plan with orders and hierarchies, the exact loss and the exact diagnostics of the method;
 - 256 random bits, drawn anew for every record and stored nowhere else, and an HMAC of the input under this key;
 - for each record its group, its row in the released table, and keyed hashes by which it is found again in a later table
-  (:mod:`shoal.flow.record_identity`); in the first record of each group the released values of the group.
+  (:mod:`shoal.flow.record_identity`); and the released values of each group, as an Arrow file in the cells of a column.
 
 ``protect --previous`` starts from it, and whoever verifies a released table whose rows were shuffled finds the way back
 in it. Because of the key no two records are equal, so the record is the only output of a run that is not reproducible.
@@ -15,10 +15,11 @@ in it. Because of the key no two records are equal, so the record is the only ou
 from __future__ import annotations
 
 import hmac
+import io
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from shoal.flow.released import Released
 
 RECORD_VERSION = 1
-RELEASED = "released."
-"""The prefix of columns with released values, which are stated in the first record of each group."""
+_RELEASED = "released_values"
+_PART = 2**26  # bytes of released values in one cell
 _METADATA = b"shoal_holder_record"
 _NOTICE = (
     "Confidential: whoever has this file can confirm guesses of original records. Keep it with the original table, "
@@ -55,7 +56,9 @@ class HolderRecord:
     header
         Plan, exact loss, key and fingerprint of the input, and the columns that were hashed.
     rows
-        One row per record of the original: ``group``, ``released_row``, the hashes, and released values of groups.
+        One row per record of the original: ``group``, ``released_row`` and the hashes.
+    representatives
+        The released values of the quasi-identifiers, one row per group.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class HolderRecord:
 
     header: JsonDict
     rows: pl.DataFrame
+    representatives: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     def __repr__(self) -> str:  # never the key
         groups = int(self.groups.max()) + 1 if self.rows.height else 0
@@ -95,21 +99,22 @@ class HolderRecord:
         content = record_hashes(table, table.names, self.key)
         return hmac.compare_digest(str(self.header["input"]["fingerprint"]), _fingerprint(table, content, self.key))
 
-    def representatives(self) -> pl.DataFrame:
-        """Return the released values of each group, one row per group; the columns are those of the table."""
-        first = _first_records(self.groups)
-        columns = [name for name in self.rows.columns if name.startswith(RELEASED)]
-        return self.rows.select(columns)[first].rename({name: name.removeprefix(RELEASED) for name in columns})
-
     def write(self, path: Path) -> None:
         """Write the record to a file with mode 0600, which it has before the first byte is written."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         path.touch(mode=0o600)
         path.chmod(0o600)  # a file that existed before keeps its old mode otherwise
-        table = self.rows.to_arrow().replace_schema_metadata({_METADATA: json.dumps(self.header).encode()})
+        buffer = io.BytesIO()
+        self.representatives.write_ipc(buffer)
+        content = buffer.getvalue()
+        cells: list[bytes | None] = [content[start : start + _PART] for start in range(0, len(content), _PART)]
+        cells += [None] * (self.rows.height - len(cells))
+        table = self.rows.to_arrow().append_column(_RELEASED, pa.array(cells, pa.large_binary()))
+        table = table.replace_schema_metadata({_METADATA: json.dumps(self.header).encode()})
         pq.write_table(
-            table, path, compression="lz4", use_dictionary=False, write_statistics=False,
+            table, path, compression="none", use_dictionary=False, write_statistics=False,
             column_encoding={"group": "DELTA_BINARY_PACKED", "released_row": "DELTA_BINARY_PACKED"},
         )  # fmt: skip
 
@@ -125,6 +130,7 @@ class HolderRecord:
         try:
             table = pq.read_table(path)
             header = json.loads((table.schema.metadata or {})[_METADATA])
+            content = b"".join(table.column(_RELEASED).drop_null().to_pylist())
         except (KeyError, ValueError, OSError, pa.ArrowException):
             raise FileProblem(
                 f"{path} is not a holder's record; name the file that protect wrote beside the release, such as "
@@ -132,7 +138,8 @@ class HolderRecord:
             ) from None
         if header.get("record_version") != RECORD_VERSION:
             raise FileProblem(f"{path} is a holder's record of another version of Shoal; read it with that version")
-        return cls(header, pl.DataFrame(pl.from_arrow(table)))
+        rows = pl.DataFrame(pl.from_arrow(table.drop_columns([_RELEASED])))
+        return cls(header, rows, pl.read_ipc(io.BytesIO(content)))
 
 
 def holder_record(
@@ -186,16 +193,14 @@ def holder_record(
         "second_release": None if released.second is None else released.second.to_dict(),
     }
     labels = groups.labels
-    first = np.zeros(labels.size, bool)
-    first[_first_records(labels)] = True
     columns = {
         "group": pl.Series(labels.astype(np.int32 if labels.size < 2**31 else np.int64)),
         "released_row": pl.Series(np.arange(labels.size)),
         **{name: pl.Series(hashes[tuple(sorted(names))]) for name, names in hashed.items()},
     }
-    values = [released.table.column(column.name).to_polars() for column in schema.quasi]
-    stated = [pl.when(pl.Series(first)).then(column).alias(f"{RELEASED}{column.name}") for column in values]
-    return HolderRecord(header, pl.DataFrame(columns).with_columns(stated))
+    first = _first_records(labels)
+    values = {column.name: released.table.column(column.name).to_polars().gather(first) for column in schema.quasi}
+    return HolderRecord(header, pl.DataFrame(columns), pl.DataFrame(values))
 
 
 def hashed_columns(schema: Schema, table: Table) -> dict[str, tuple[str, ...]]:

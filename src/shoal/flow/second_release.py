@@ -152,7 +152,7 @@ def keep_released_values(
     Integer means are rounded such that totals are kept, and floats are offsets from the middle of the range, so both
     could differ although the group is the same.
     """
-    values, groups = record.representatives(), record.groups[matched.earlier]
+    values, groups = record.representatives, record.groups[matched.earlier]
     columns, losses = {}, dict(recoded.loss.columns)
     for entry in prepared.encoding.quasi:
         name = entry.column.name
