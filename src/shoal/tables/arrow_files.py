@@ -33,7 +33,7 @@ def read_parquet(path: Path, rows: int | None = None) -> Table:
             else:
                 batches = list(_first(file.iter_batches(batch_size=rows), 1))
                 native = pa.Table.from_batches(batches, file.schema_arrow)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names may be damaged, too
         raise _unreadable(path, "Parquet", error) from error
     return _table(path, native)
 
@@ -54,7 +54,7 @@ def read_arrow(path: Path, rows: int | None = None) -> Table:
                 else:
                     native = pa.Table.from_batches(_first(_batches(reader), rows), reader.schema).slice(0, rows)
         native.validate(full=True)  # offsets of a damaged file may lead outside its buffers
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names may be damaged, too
         raise _unreadable(path, "Arrow", error) from error
     return _table(path, native)
 
