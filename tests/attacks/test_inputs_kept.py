@@ -153,3 +153,22 @@ def test_paths_are_in_no_manifest_and_no_pickle(files):
         assert b"secret-project" not in content
         assert b"people.csv" not in content
     assert release.table.inputs  # what is dropped from the pickle is there
+
+
+def test_paths_are_in_no_copy_of_a_release(files):
+    release = shoal.protect("people.csv", 3, quasi=["age"], confidential=["sex"], method="mdav")
+    copies = copy.copy(release), copy.deepcopy(release), pickle.loads(pickle.dumps(release))
+    tables = [one.table for one in copies]
+    tables += [copy.copy(release.released).table, copy.deepcopy(release.released).table]
+    for table in tables:
+        assert table.source is None
+        assert not any(isinstance(file, Path) for file in table.inputs)
+        assert table.native.equals(release.data)
+    assert release.table.inputs  # the release itself does not write over its input
+
+
+def test_the_test_of_copies_finds_paths(files, monkeypatch):
+    """The wrong version: a copy that holds all that the release holds."""
+    release = shoal.protect("people.csv", 3, quasi=["age"], confidential=["sex"], method="mdav")
+    monkeypatch.delattr(type(release.released), "__getstate__")
+    assert any(isinstance(file, Path) for file in copy.copy(release).table.inputs)

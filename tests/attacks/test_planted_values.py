@@ -327,7 +327,7 @@ def test_the_search_finds_values_under_missing_cells(monkeypatch, tmp_path):
         return with_missing(task.series, missing_mask(released)), loss
 
     monkeypatch.setattr(ColumnTask, "_suppressed", marked)
-    monkeypatch.setattr(released_module, "clean_copy", lambda table: table)
+    monkeypatch.setattr(released_module, "clean_copy", lambda table, _original: table)
     for name in ("pyarrow", "pandas nullable", "parquet"):
         leaks = leaks_of(name, None if name == "parquet" else False, "suppress", ["arrow", "feather"], tmp_path)
         for where in ("arrow", "feather", "pickle", "data", "copy", "deep copy"):
@@ -338,20 +338,20 @@ def test_the_search_finds_values_under_missing_cells(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_the_search_finds_rows_outside_of_a_slice(name, monkeypatch, tmp_path):
-    monkeypatch.setattr(released_module, "clean_copy", lambda table: table)
+    monkeypatch.setattr(released_module, "clean_copy", lambda table, _original: table)
     leaks = leaks_of(name, True, "mean", [], tmp_path)
     assert set(PLANTED.columns["diagnosis"][:BEFORE]) <= set(leaks["data"])
 
 
 def test_the_search_finds_an_index_and_attributes(monkeypatch, tmp_path):
-    monkeypatch.setattr(released_module, "clean_copy", lambda table: table)
+    monkeypatch.setattr(released_module, "clean_copy", lambda table, _original: table)
     leaks = leaks_of("pandas", False, "mean", [], tmp_path)
     for where in ("pickle", "data", "deep copy"):
         assert {ABOUT, *PLANTED.index[:ROWS]} <= set(leaks[where])
 
 
 def test_the_search_finds_metadata(monkeypatch, tmp_path):
-    def described(table):
+    def described(table, _original):
         schema = table.native.schema.with_metadata({"note": ABOUT})
         return replace(table, frame=nw.from_native(table.native.cast(schema), eager_only=True))
 
@@ -365,7 +365,7 @@ def test_the_search_finds_metadata(monkeypatch, tmp_path):
 
 
 def test_the_search_finds_categories_without_a_record(monkeypatch, tmp_path):
-    monkeypatch.setattr(released_module, "clean_copy", lambda table: table)
+    monkeypatch.setattr(released_module, "clean_copy", lambda table, _original: table)
     for name in ("pandas", "polars", "pyarrow"):
         leaks = leaks_of(name, False, "median", ["parquet", "arrow"], tmp_path)
         assert LEVELS[0] in leaks["data"]

@@ -208,3 +208,39 @@ def test_labels_and_missing_codes_without_a_record_are_left_out():
     replaced = table.with_columns({name: table.column(name) for name in ("a", "b")}).labels
     assert (replaced.formats, replaced.widths, replaced.missing_codes) == ({"a": "F8.2"}, {}, {})
     assert clean_copy(table.with_columns({"a": table.column("a")})).labels.missing_ranges == {}
+
+
+def address(table, name):
+    """Return where the numbers of a column begin in memory."""
+    column = table.native[name]
+    return (column.to_arrow() if isinstance(column, pl.Series) else column.chunk(0)).buffers()[1].address
+
+
+@pytest.mark.parametrize("library", [pl.DataFrame, pa.table], ids=["polars", "pyarrow"])
+def test_numbers_are_copied_again_only_if_they_share_memory(library):
+    numbers = [1.0, 2.0, 3.0, 4.0]
+    original = Table.from_native(library({"shared": numbers, "old": [5, 6, 7, 8], "new": numbers, "gaps": numbers}))
+    fresh = Table.from_native(library({"new": [1.5, 2.5, 3.5, 4.5], "gaps": [1.5, None, 3.5, 4.5]}))
+    made = original.with_columns({name: fresh.column(name) for name in fresh.names})
+    clean = clean_copy(made, original)
+    assert address(clean, "new") == address(made, "new")
+    for name in ("shared", "old", "gaps"):
+        assert address(clean, name) != address(made, name)
+    assert address(clean_copy(made), "new") != address(made, "new")
+    assert clean.native.equals(made.native)
+
+
+def test_memory_of_the_original_is_found_in_slices_and_chunks():
+    numbers = pa.array(range(100))
+    chunks = pa.chunked_array([numbers[:40], numbers[40:]])
+    original = Table.from_native(pa.table({"a": chunks}))
+    part = pa.Array.from_buffers(pa.int64(), 10, [None, numbers.buffers()[1].slice(160, 80)])
+    made = Table.from_native(pa.table({"b": part}))
+    assert address(clean_copy(made, original), "b") != address(made, "b")
+    series = pl.Series("a", range(100))
+    twice = pl.concat([series.slice(0, 40), series.slice(40)], rechunk=False)
+    made = Table.from_native(series.slice(60, 10).to_frame())
+    assert address(clean_copy(made, Table.from_native(twice.to_frame())), "a") != address(made, "a")
+    longer = pa.Array.from_buffers(pa.int64(), 10, [None, pa.py_buffer(np.arange(20))])  # more than it shows
+    made = Table.from_native(pa.table({"b": longer}))
+    assert address(clean_copy(made, original), "b") != address(made, "b")

@@ -36,9 +36,11 @@ from shoal.schema.columns import Role, Schema
 from shoal.schema.loading import load
 from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions, Sums
 from shoal.schema.requirements import Requirements
-from shoal.tables import Table, check_output, write_files
+from shoal.tables import Table, write_files
 from shoal.tables.files import write_text
 from shoal.tables.frames import backend_of, data_frame
+from shoal.tables.table import FileNumber
+from shoal.tables.targets import check_output
 
 SMALL_TABLE_RECORDS = 20_000
 DEFAULT_METHODS = ("mdav", "ona-star", "mona")
@@ -117,7 +119,7 @@ class Comparison:
     combinations: tuple[Combination, ...]
     records: int
     backend: str = "polars"
-    inputs: tuple[Path, ...] = field(default=(), compare=False)
+    inputs: tuple[Path | FileNumber, ...] = field(default=(), compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"inputs": ()}
@@ -240,7 +242,7 @@ def _percent(share: float | None, digits: int = 1) -> str:
     return "" if share is None else f"{100 * share:.{digits}f} %"
 
 
-def check_comparison_targets(places: Sequence[Path], inputs: Sequence[Path] = ()) -> None:
+def check_comparison_targets(places: Sequence[Path], inputs: Sequence[Path | FileNumber] = ()) -> None:
     """Raise, before any work, for files that cannot be written or have an unknown extension."""
     from shoal.report.comparison import check_png
 

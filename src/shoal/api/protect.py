@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.api.release import Release
 from shoal.core.arguments import checked
-from shoal.core.deadline import seconds_of
 from shoal.core.grouping import Grouping, check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError, suggestion
@@ -204,7 +203,7 @@ def method_call(
 ) -> MethodCall:  # fmt: skip
     """Return a method with its options, checked before any work."""
     given = dict(options or {}) | ({} if effort is None else {"effort": effort})
-    limit = None if time_limit is None else seconds_of(time_limit)
+    limit = cast("float | None", time_limit)  # a text is read by the call
     return MethodCall(method, get_method(method).check_options(given), seed, limit)
 
 
@@ -339,8 +338,7 @@ def group(
             from shoal.core.scaling import standardise as standardised
 
             array = standardised(array)
-    limit = None if time_limit is None else seconds_of(time_limit)
-    outcome = run(info, array, k, progress=progress, seed=seed, max_size=max_size, time_limit=limit, **options)
+    outcome = run(info, array, k, progress=progress, seed=seed, max_size=max_size, time_limit=time_limit, **options)
     guaranteed = None if info.max_size is None else info.max_size(k)
     largest = min((size for size in (max_size, guaranteed) if size is not None), default=None)
     return Grouping(outcome.labels, k, max_size=largest).labels.copy()

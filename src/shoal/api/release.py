@@ -21,13 +21,13 @@ from shoal.schema.columns import Role, Schema
 from shoal.schema.plan import Plan
 from shoal.tables import Table, write_files
 from shoal.tables.files import write_directly, write_text
-from shoal.tables.targets import check_report, check_targets, holder_record_path
 
 if TYPE_CHECKING:
     from shoal.evaluate.risk import Risk
     from shoal.evaluate.utility import Utility
     from shoal.flow.holder_record import HolderRecord
     from shoal.privacy.assessment import Assessment
+    from shoal.tables.table import FileNumber
     from shoal.tables.written import WrittenFile
 
 
@@ -220,6 +220,7 @@ class Release:
             What was written.
         """
         from shoal.flow.recount_file import recount_file
+        from shoal.tables.targets import check_targets, holder_record_path
 
         path = Path(path)
         record = None if holder_record is None and self._original is None else holder_record_path(path, holder_record)
@@ -264,6 +265,8 @@ class Release:
         path
             What was written.
         """
+        from shoal.tables.targets import check_report
+
         path = Path(path)
         check_report(path, self._inputs())
         given = self._original if original is None else Table.from_native(original)
@@ -283,7 +286,7 @@ class Release:
 
         return holder_record(self.released, original, written=written.as_dict())
 
-    def _inputs(self) -> list[Path]:
+    def _inputs(self) -> list[Path | FileNumber]:
         """Return the files that the release was made from, which no output may replace."""
         tables = [self.table] if self._original is None else [self.table, self._original]
         return list(dict.fromkeys(path for table in tables for path in table.inputs))

@@ -26,8 +26,9 @@ def schema_command(
     from shoal.schema.loading import load_typed
     from shoal.schema.plan import ReadOptions, schema_dict
     from shoal.schema.toml import format_schema
-    from shoal.tables import check_output, write_files
+    from shoal.tables import write_files
     from shoal.tables.files import write_text
+    from shoal.tables.targets import check_output
 
     if output is not None:
         check_output(output, inputs=(file,), table=False)

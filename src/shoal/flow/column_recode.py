@@ -25,7 +25,7 @@ from shoal.recoding.rounded_means import Words, group_draws
 from shoal.schema.columns import Kind, Recode
 from shoal.schema.plan import Decimals, Sums
 from shoal.tables import Table
-from shoal.tables.replacing import with_missing
+from shoal.tables.clean_copy import arrow_array
 from shoal.tables.value_codes import missing_mask, polars_series
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ RecodedColumn = tuple["Series", ColumnLoss]
 
 
 def taken(series: Series, records: Integers) -> Series:
-    """Return some records of a column; pyarrow cannot take them from string views."""
-    if not is_view(series):
+    """Return some records of a column; pyarrow cannot take them from string views, and would import pandas."""
+    if not series.implementation.is_pyarrow():
         return series[records]
     import pyarrow as pa
 
-    native = series.to_native()
-    found = native.cast(pa.large_string()).take(records).cast(native.type)
+    native, rows = series.to_native(), arrow_array(pa.int64(), records.astype(np.int64, copy=False))
+    found = native.cast(pa.large_string()).take(rows).cast(native.type) if is_view(series) else native.take(rows)
     return nw.from_native(found, series_only=True).alias(series.name)
 
 
@@ -179,6 +179,8 @@ class ColumnTask:
             found = numbers.middle(records, records)
             return from_polars(found.column, self.series, same_dtype=found.same_dtype)
         if (missing & ~absent).any():
+            from shoal.tables.replacing import with_missing
+
             return with_missing(taken(self.series, records), missing)
         return taken(self.series, records)
 
@@ -217,6 +219,8 @@ class ColumnTask:
         return hierarchy_of(self.entry.column, Table.from_native(self.series.to_frame().to_native()))
 
     def _suppressed(self) -> RecodedColumn:
+        from shoal.tables.replacing import with_missing
+
         lowest, highest = group_ranges(self._sort_keys(), self.grouping)
         keys = self._sort_keys()
         differ = ~((keys[lowest] == keys[highest]) | np.isnan(keys[lowest]))

@@ -20,7 +20,6 @@ from shoal.core.group_statistics import GroupSummary, group_summary
 from shoal.core.grouping import Groups
 from shoal.errors import DataError
 from shoal.recoding.rounded_means import round_floats, round_whole, whole_bases
-from shoal.recoding.rounding import round_keeping_sum
 from shoal.tables.value_codes import polars_series
 
 if TYPE_CHECKING:
@@ -168,6 +167,8 @@ class WholeMeans:
 
     def keeping_sum(self, sizes: Floats) -> Representatives:
         """Return means rounded to whole numbers such that the total of the column is kept."""
+        from shoal.recoding.rounding import round_keeping_sum
+
         up = round_keeping_sum(self.fraction, sizes, self.whole + self.fraction)
         return self.numbers.released(self.whole + up.astype(np.int64), self.missing)
 

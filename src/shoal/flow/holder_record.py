@@ -101,7 +101,6 @@ class HolderRecord:
 
     def write(self, path: Path) -> None:
         """Write the record to a file with mode 0600, which it has before the first byte is written."""
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         path.touch(mode=0o600)
@@ -109,9 +108,9 @@ class HolderRecord:
         buffer = io.BytesIO()
         self.representatives.write_ipc(buffer)
         content = buffer.getvalue()
-        cells: list[bytes | None] = [content[start : start + _PART] for start in range(0, len(content), _PART)]
-        cells += [None] * (self.rows.height - len(cells))
-        table = self.rows.to_arrow().append_column(_RELEASED, pa.array(cells, pa.large_binary()))
+        parts = [content[start : start + _PART] for start in range(0, len(content), _PART)]
+        cells = pl.Series(_RELEASED, parts, pl.Binary).extend_constant(None, self.rows.height - len(parts))
+        table = self.rows.with_columns(cells).to_arrow()  # an array made by pyarrow itself would import pandas
         table = table.replace_schema_metadata({_METADATA: json.dumps(self.header).encode()})
         pq.write_table(
             table, path, compression="none", use_dictionary=False, write_statistics=False,

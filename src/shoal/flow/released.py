@@ -122,7 +122,10 @@ class Released:
     second: SecondRelease | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        return self.__dict__ | {"plan": _without_categories(self.plan, self.table)}
+        return self.__dict__ | {
+            "plan": _without_categories(self.plan, self.table),
+            "table": self.table.without_paths(),  # paths can be confidential
+        }
 
     @property
     def schema(self) -> Schema:
@@ -169,7 +172,7 @@ def release_table(
         Raises if the recount finds a requirement violated: nothing is released then.
     """
     progress.stage("verifying")
-    recoded = replace(recoded, table=clean_copy(recoded.table))
+    recoded = replace(recoded, table=clean_copy(recoded.table, prepared.table))
     recount = recount_table(recoded.table, plan.schema, plan.requirements)
     remarks = (*_remarks(prepared, grouped, recoded), *_known_remarks(plan, recount), *_second_weights(prepared))
     manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)

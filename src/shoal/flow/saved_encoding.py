@@ -16,7 +16,7 @@ from shoal.errors import FileProblem
 from shoal.flow.encoding import ENCODING_VERSION, CategoryEncoding, ColumnEncoding, Encoding, NumericEncoding
 from shoal.schema.columns import Column, Kind, Missing, Recode, ReleaseWeight, Role, Schema
 from shoal.schema.plan import JsonDict, schema_dict
-from shoal.tables import check_output
+from shoal.tables.targets import check_output
 
 
 def save_encoding(encoding: Encoding, path: Path) -> Path:

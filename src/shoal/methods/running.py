@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.choices import check_seed, check_size
-from shoal.core.deadline import seconds_of
 from shoal.core.grouping import canonical_order, check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
@@ -30,7 +29,7 @@ def run(  # noqa: PLR0913 - one entry for all that methods may declare
     progress: Progress = SILENT,
     seed: int = 0,
     max_size: int | None = None,
-    time_limit: float | None = None,
+    time_limit: float | str | None = None,
     column_weights: NDArray[np.float64] | None = None,
     record_weights: NDArray[np.float64] | None = None,
     units: NDArray[np.int64] | None = None,
@@ -77,6 +76,8 @@ def run(  # noqa: PLR0913 - one entry for all that methods may declare
     """
     info = method if isinstance(method, MethodInfo) else get_method(method)
     if time_limit is not None:
+        from shoal.core.deadline import seconds_of
+
         time_limit = seconds_of(time_limit)
     if max_size is not None:
         check_size(max_size, "max_size")
@@ -148,7 +149,7 @@ def prepare_data(info: MethodInfo, data: NDArray[Any], k: int, dtype: type[np.ge
 
 
 def _check_inputs(
-    info: MethodInfo, progress: Progress, time_limit: float | None, column_weights: NDArray[np.float64] | None
+    info: MethodInfo, progress: Progress, time_limit: float | str | None, column_weights: NDArray[np.float64] | None
 ) -> None:
     """Raise where an input was given that changes the groups and that the method cannot follow."""
     if time_limit is not None and "time_limit" not in info.injected:

@@ -16,7 +16,6 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from shoal.core.choices import check_decimals, check_seed
-from shoal.core.deadline import seconds_of
 from shoal.core.text import function_name
 from shoal.errors import ParameterError, suggestion
 from shoal.schema.columns import ReleaseWeight, Schema
@@ -125,6 +124,8 @@ class MethodCall:
             raise ParameterError(f"options must be a mapping from names to values, not {type(self.options).__name__}")
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
         if self.time_limit is not None:
+            from shoal.core.deadline import seconds_of
+
             object.__setattr__(self, "time_limit", seconds_of(self.time_limit))
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -11,13 +11,11 @@ from shoal.tables.column_labels import Labels
 from shoal.tables.dialect import Dialect
 from shoal.tables.files import read_head, read_table, write_table
 from shoal.tables.table import Table
-from shoal.tables.targets import check_output
 
 __all__ = [
     "Dialect",
     "Labels",
     "Table",
-    "check_output",
     "read_head",
     "read_table",
     "write_files",

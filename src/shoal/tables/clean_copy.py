@@ -3,7 +3,8 @@
 A column of Arrow, polars or pandas may hold more than it shows: values under a missing cell, rows outside a slice,
 categories without a record, texts that a view no longer points to, metadata. All of that would be found in memory, in a
 pickle or in an Arrow file. :func:`clean_copy` writes the visible values into new buffers, one column at a time, sets
-the memory under missing cells to zero, and keeps only categories that occur. It costs one pass over the table.
+the memory under missing cells to zero, and keeps only categories that occur. It costs one pass over the table, without
+the columns of numbers that recoding already wrote into memory of their own.
 """
 
 from __future__ import annotations
@@ -23,11 +24,20 @@ if TYPE_CHECKING:
     from shoal.tables.table import Table
 
 
-def clean_copy(table: Table) -> Table:
+def clean_copy(table: Table, original: Table | None = None) -> Table:
     """Return a table with the same columns and values that shares no memory with the given one.
 
     A pandas index, attributes of the frame, and metadata of schema and fields are left out; labels are reduced to the
     values that occur.
+
+    Parameters
+    ----------
+    table
+        The table.
+    original
+        The table that it was made from, if only memory of that one must not be shared: a column of numbers without a
+        missing value whose buffer lies outside the memory of the original, and has no byte more than it shows, is then
+        not copied once more.
 
     Examples
     --------
@@ -42,14 +52,15 @@ def clean_copy(table: Table) -> Table:
 
     frame = table.frame
     native: Any = table.native
+    used = None if original is None else _memory(original)
     if frame.implementation.is_pandas():
         from shoal.tables.clean_pandas import clean_pandas
 
         native = clean_pandas(native)
     elif frame.implementation.is_pyarrow():
-        native = _clean_pyarrow(native)
+        native = _clean_pyarrow(native, used)
     elif frame.implementation.is_polars():
-        native = _clean_polars(native)
+        native = _clean_polars(native, used)
     else:
         columns = {name: frame.get_column(name).to_list() for name in frame.columns}
         native = nw.from_dict(columns, frame.schema, backend=frame.implementation).to_native()
@@ -117,10 +128,51 @@ def _has_pandas_index(pandas: dict[str, Any]) -> bool:
     )
 
 
-def _clean_polars(frame: pl.DataFrame) -> pl.DataFrame:
+def _memory(table: Table) -> list[tuple[int, int]] | None:
+    """Return where the columns of numbers of a table begin and end in memory; None if that cannot be known."""
+    frame = table.frame
+    if frame.implementation.is_pyarrow():
+        chunks = [chunk for column in table.native.itercolumns() for chunk in column.chunks if _is_number(chunk.type)]
+    elif frame.implementation.is_polars():
+        numbers = [column for column in table.native.iter_columns() if _is_number_series(column)]
+        chunks = [chunk.to_arrow() for column in numbers for chunk in column.get_chunks()]
+    else:
+        return None
+    buffers = [chunk.buffers()[1] for chunk in chunks]
+    return [(data.address, data.address + data.size) for data in buffers if data is not None]
+
+
+def _stands_alone(array: Any, used: list[tuple[int, int]] | None) -> bool:
+    """Return whether an array holds nothing but its visible numbers, outside of memory that is used."""
+    if used is None or not _is_number(array.type) or array.null_count or array.offset or not len(array):
+        return False
+    bitmap, data = array.buffers()
+    if bitmap is not None or data.size != len(array) * array.type.bit_width // 8:
+        return False
+    return all(data.address >= end or data.address + data.size <= start for start, end in used)
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _is_number_series(series: pl.Series) -> bool:
+    return series.dtype.is_float() or (series.dtype.is_integer() and "128" not in str(series.dtype))
+
+
+def _clean_polars(frame: pl.DataFrame, used: list[tuple[int, int]] | None) -> pl.DataFrame:
     import polars as pl
 
-    return pl.DataFrame([_clean_series(column) for column in frame.iter_columns()])
+    return pl.DataFrame(
+        [
+            column
+            if _is_number_series(column) and column.n_chunks() == 1 and _stands_alone(column.to_arrow(), used)
+            else _clean_series(column)
+            for column in frame.iter_columns()
+        ]
+    )
 
 
 def _clean_series(series: pl.Series) -> pl.Series:
@@ -145,10 +197,15 @@ def _clean_series(series: pl.Series) -> pl.Series:
     return clean if clean.dtype == dtype else pl.Series(series.name, series.to_list())
 
 
-def _clean_pyarrow(table: Any) -> Any:
+def _clean_pyarrow(table: Any, used: list[tuple[int, int]] | None) -> Any:
     import pyarrow as pa
 
-    columns = [clean_chunks(column) for column in table.itercolumns()]
+    columns = [
+        column
+        if column.num_chunks and all(_stands_alone(chunk, used) for chunk in column.chunks)
+        else clean_chunks(column)
+        for column in table.itercolumns()
+    ]
     fields = [
         pa.field(field.name, column.type, nullable=field.nullable or column.null_count > 0)
         for field, column in zip(table.schema, columns, strict=True)
@@ -272,10 +329,10 @@ def _clean_dictionaries(chunks: Sequence[Any]) -> list[Any]:
         occurs[position[found[~mask]]] = True
     used = np.flatnonzero(occurs)
     number = np.cumsum(occurs) - 1
-    dictionary = clean_array(encoded.dictionary.take(_array(pa.int64(), used)))
+    dictionary = clean_array(encoded.dictionary.take(arrow_array(pa.int64(), used)))
     arrays = []
     for found, mask in zip(codes, missing, strict=True):
-        indices = _array(pa.int64(), np.where(mask, 0, number[position[found]]), mask).cast(kind.index_type)
+        indices = arrow_array(pa.int64(), np.where(mask, 0, number[position[found]]), mask).cast(kind.index_type)
         arrays.append(pa.DictionaryArray.from_arrays(indices, dictionary, ordered=kind.ordered))
     return arrays
 
@@ -288,7 +345,7 @@ def _clean_struct(array: Any) -> Any:
         pa.field(array.type.field(i).name, child.type, nullable=array.type.field(i).nullable or child.null_count > 0)
         for i, child in enumerate(children)
     ]
-    mask = _array(pa.bool_(), _missing(array)) if array.null_count else None
+    mask = arrow_array(pa.bool_(), _missing(array)) if array.null_count else None
     return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
 
 
@@ -325,8 +382,15 @@ def _without_metadata(kind: Any) -> Any:
     return kind
 
 
-def _array(kind: Any, values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Any:
-    """Return a pyarrow array around a NumPy array; pyarrow's own constructor would import pandas."""
+def arrow_array(kind: Any, values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Any:
+    """Return a pyarrow array around a NumPy array; pyarrow's own constructor would import pandas.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> arrow_array(pa.int64(), np.array([3, 4]), np.array([False, True])).to_pylist()
+    [3, None]
+    """
     import pyarrow as pa
 
     bitmap = None if missing is None or not missing.any() else _bits(~missing)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.errors import DataError, SchemaError, UnknownColumn
 from shoal.tables.column_labels import Labels
@@ -27,6 +27,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 _ACCEPTED = "pass a pandas or polars DataFrame or a pyarrow Table"
+
+
+class FileNumber(NamedTuple):
+    """A file by its device and its number there, without its name."""
+
+    device: int
+    number: int
+
+
+def _file_number(path: Path) -> FileNumber | None:
+    try:
+        found = path.stat()
+    except OSError:  # the file is gone, so nothing can replace it
+        return None
+    return FileNumber(found.st_dev, found.st_ino)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +59,8 @@ class Table:
     labels
         Labels and formats of an SPSS, Stata or SAS file.
     inputs
-        All files that the table was made from, with schema and hierarchies: no output may replace one of them. Like
-        ``source`` they are dropped by pickle, because paths can be confidential.
+        All files that the table was made from, with schema and hierarchies: no output may replace one of them. Paths
+        can be confidential: a pickle drops them like ``source``, and copies of a release know the files by number only.
 
     Examples
     --------
@@ -63,11 +78,12 @@ class Table:
     dialect: Dialect | None = None
     source: Path | None = None
     labels: Labels | None = None
-    inputs: tuple[Path, ...] = ()
+    inputs: tuple[Path | FileNumber, ...] = ()
 
     def __post_init__(self) -> None:
         given = self.inputs if self.source is None else (*self.inputs, self.source)
-        object.__setattr__(self, "inputs", tuple(dict.fromkeys(path.absolute() for path in given)))
+        absolute = [file.absolute() if isinstance(file, Path) else file for file in given]
+        object.__setattr__(self, "inputs", tuple(dict.fromkeys(absolute)))
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"source": None, "inputs": ()}
@@ -76,6 +92,11 @@ class Table:
         from copy import deepcopy
 
         return replace(self, frame=deepcopy(self.frame, memo), labels=deepcopy(self.labels, memo))
+
+    def without_paths(self) -> Table:
+        """Return the table without the names of the files that it was made from; no output may replace them still."""
+        found = [_file_number(file) if isinstance(file, Path) else file for file in self.inputs]
+        return replace(self, source=None, inputs=tuple(file for file in found if file is not None))
 
     def __repr__(self) -> str:  # without values of records, because it appears in logs
         return f"Table({self.n_rows} records, {len(self.names)} columns: {', '.join(self.names)})"

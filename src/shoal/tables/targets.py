@@ -10,12 +10,16 @@ import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shoal.errors import FileProblem, ParameterError
 from shoal.tables.atomic import check_distinct, real_target, reason
 
+if TYPE_CHECKING:
+    from shoal.tables.table import FileNumber
 
-def check_output(path: str | Path, *, inputs: Iterable[str | Path] = (), table: bool = True) -> None:
+
+def check_output(path: str | Path, *, inputs: Iterable[str | Path | FileNumber] = (), table: bool = True) -> None:
     """Raise :class:`FileProblem` if an output cannot be written or would overwrite an input.
 
     Parameters
@@ -72,9 +76,12 @@ def _check_place(path: Path) -> None:
         raise FileProblem(f"{path} is write-protected; choose another name")
 
 
-def _check_no_input(path: Path, inputs: Iterable[str | Path]) -> None:
-    for source in map(Path, inputs):
-        if _same_file(path, source):
+def _check_no_input(path: Path, inputs: Iterable[str | Path | FileNumber]) -> None:
+    for source in inputs:
+        if isinstance(source, tuple):
+            if _exists(path) and (path.stat().st_dev, path.stat().st_ino) == source:
+                raise FileProblem(f"{path}: the output is the input; choose another name, the input is never changed")
+        elif _same_file(path, Path(source)):
             raise FileProblem(
                 f"{path}: the output is the input {source}; choose another name, the input is never changed"
             )
@@ -87,7 +94,7 @@ def check_targets(
     *,
     public_report: str | Path | None = None,
     holder_record: Path | None = None,
-    inputs: Iterable[str | Path] = (),
+    inputs: Iterable[str | Path | FileNumber] = (),
 ) -> Path:
     """Return the path of the manifest; raises if an output cannot be written or two outputs are the same file.
 
@@ -118,7 +125,7 @@ def check_targets(
     return manifest
 
 
-def check_report(path: Path, inputs: Iterable[str | Path] = ()) -> None:
+def check_report(path: Path, inputs: Iterable[str | Path | FileNumber] = ()) -> None:
     """Raise if a report cannot be written or its extension is not that of a web page."""
     if path.suffix.lower() not in {".html", ".htm"}:
         raise ParameterError(f"the report is a web page; call it {path.stem or 'report'}.html instead of {path.name}")
