@@ -99,6 +99,10 @@ class RequirementNotMet(ShoalError, ValueError):
     """A table violates a requirement beyond k (l, t, alpha, ...); nothing is released."""
 
 
+class LossNotAccepted(RequirementNotMet):
+    """A release would lose more than everything or empty a column, which the user did not accept."""
+
+
 class GroupTooLarge(ShoalError, ValueError):
     """A group exceeds the maximum size that was requested or that the method guarantees."""
 

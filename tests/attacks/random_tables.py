@@ -152,7 +152,7 @@ def protect(frame, arguments):
     """Return the release of a case, or None for a refusal in one sentence."""
     given = dict(arguments)
     try:
-        return shoal.protect(frame, given.pop("k"), **given)
+        return shoal.protect(frame, given.pop("k"), accept_loss=True, **given)
     except shoal.errors.ShoalError as problem:
         text = str(problem)
         assert text.isprintable(), text

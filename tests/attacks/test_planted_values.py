@@ -248,7 +248,14 @@ def protected(data, recode):
     kinds = KINDS | {"level": Kind.ORDINAL}
     recodes = {name: recode for name, kind in kinds.items() if Recode(recode) in ALLOWED_RECODES[kind]}
     return shoal.protect(
-        data, K, method="mdav", recode=recodes, orders={"level": LEVELS}, kinds={"town": "nominal"}, **ROLES
+        data,
+        K,
+        method="mdav",
+        recode=recodes,
+        orders={"level": LEVELS},
+        kinds={"town": "nominal"},
+        accept_loss=True,
+        **ROLES,
     )
 
 

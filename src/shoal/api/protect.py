@@ -19,7 +19,7 @@ from shoal.flow.encoding import fit_encoding
 from shoal.flow.group import Blocks, Grouped, find_blocks, group_records
 from shoal.flow.prepare import MethodData, Prepared, prepare
 from shoal.flow.recode import recode_table, resolve_recodes
-from shoal.flow.released import Released, release_table
+from shoal.flow.released import Released, check_loss, release_table
 from shoal.methods.registry import get_method
 from shoal.methods.running import run
 from shoal.schema.columns import Recode, Schema
@@ -80,6 +80,7 @@ def protect(
     read_options: Mapping[str, Any] | ReadOptions | None = None,
     previous: HolderRecord | str | Path | None = None,
     accept_second_release: bool = False,
+    accept_loss: bool = False,
     progress: Progress = SILENT,
 ) -> Release:
     """Protect a table: group at least k records and replace their quasi-identifiers by one representative.
@@ -170,6 +171,9 @@ def protect(
         the earlier one and changes only those with new, changed or deleted records.
     accept_second_release
         Allow settings that differ from those of the earlier release, although both can then be intersected.
+    accept_loss
+        Allow a release whose information loss is over 100 %, or in which a column with different values has one value
+        left; otherwise :class:`shoal.errors.LossNotAccepted` is raised.
     progress
         Progress callback.
 
@@ -193,7 +197,8 @@ def protect(
     table, full_schema = load(data, schema, {name: given[name] for name in SCHEMA_FIELDS}, reading, progress)
     plan = Plan(full_schema, requirements, call, decimals, sums, reading)
     return run_plan(
-        table, plan, previous=previous, accept_second_release=accept_second_release, progress=progress
+        table, plan, previous=previous, accept_second_release=accept_second_release, accept_loss=accept_loss,
+        progress=progress,
     )  # fmt: skip
 
 
@@ -214,6 +219,7 @@ def run_plan(
     *,
     previous: HolderRecord | str | Path | None = None,
     accept_second_release: bool = False,
+    accept_loss: bool = False,
     progress: Progress = SILENT,
 ) -> Release:
     """Run a plan on a table: fit, prepare, group, satisfy, recode, recount.
@@ -224,7 +230,7 @@ def run_plan(
         The table.
     plan
         Schema, requirements and method.
-    previous, accept_second_release
+    previous, accept_second_release, accept_loss
         As in :func:`protect`.
     progress
         Progress callback.
@@ -242,10 +248,14 @@ def run_plan(
 
         released = run_second_release(prepared, plan, previous, accepted=accept_second_release, progress=progress)
         files = (Path(previous),) if isinstance(previous, str | Path) else ()
-        return Release(released, replace(table, inputs=(*table.inputs, *files)))
-    if accept_second_release:
+        table = replace(table, inputs=(*table.inputs, *files))
+    elif accept_second_release:
         raise ParameterError("accept_second_release is about an earlier release; name its holder's record in previous=")
-    return Release(run_prepared(prepared, plan, progress=progress), table)
+    else:
+        released = run_prepared(prepared, plan, progress=progress)
+    if not accept_loss:
+        check_loss(prepared, released)
+    return Release(released, table)
 
 
 def run_prepared(

@@ -51,6 +51,7 @@ def demo_command(
             confidential=["diagnosis"],
             identifiers=["name"],
             other=["stay_days"],
+            accept_loss=True,
             orders={"education": EDUCATION_ORDER},
             missing="by-pattern" if missing else None,
             method=method,

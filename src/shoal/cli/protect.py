@@ -38,6 +38,10 @@ def protect_command(
         Path | None,
         typer.Option(help="Holder's record of an earlier release of the same people, whose groups are kept."),
     ] = None,
+    accept_loss: Annotated[
+        bool,
+        typer.Option("--accept-loss", help="Allow a loss over 100 %, or a column with one value left in the output."),
+    ] = False,
     accept_second_release: Annotated[
         bool,
         typer.Option(
@@ -77,6 +81,7 @@ def protect_command(
             read_options=given.read_options(),
             previous=previous,
             accept_second_release=accept_second_release,
+            accept_loss=accept_loss,
             progress=progress,
         )
         progress.stage("writing")

@@ -18,7 +18,7 @@ from shoal.core.group_statistics import largest_shares
 from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
 from shoal.core.text import text_of
-from shoal.errors import RequirementNotMet, SchemaError
+from shoal.errors import LossNotAccepted, RequirementNotMet, SchemaError
 from shoal.flow.group import Grouped
 from shoal.flow.manifest import build_manifest
 from shoal.flow.prepare import Prepared
@@ -26,7 +26,7 @@ from shoal.flow.recode import Recoded
 from shoal.methods.contract import Outcome
 from shoal.privacy.k_anonymity import Classes, count_classes, require_k, verify_k
 from shoal.recoding.loss import Loss
-from shoal.schema.columns import Column, Recode, ReleaseWeight, Role, Schema
+from shoal.schema.columns import Column, Kind, Recode, ReleaseWeight, Role, Schema
 from shoal.schema.inference import looks_like_identifier
 from shoal.schema.plan import JsonDict, Plan
 from shoal.schema.requirements import Requirements, violation
@@ -275,6 +275,7 @@ def _remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> tuple[Re
         if loss.information_loss > HEAVY_LOSS:
             text = f'column "{name}" lost {100 * loss.information_loss:.0f} % of its information'
             remarks.append(Remark("heavy-loss", name, text))
+    remarks += _lost_categories(prepared, recoded)
     return (*remarks, *_weight_remarks(prepared, grouped, recoded), *_vector_remarks(grouped.outcome, prepared.n))
 
 
@@ -291,6 +292,42 @@ def _weight_remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> t
         "weight, so the weighted mean is nearly the value of this record"
     )
     return (Remark("dominant-weight", prepared.schema.sampling_weight, text),)
+
+
+def check_loss(prepared: Prepared, released: Released) -> None:
+    """Raise where a release has lost more than everything, or has emptied a column, which a user has to accept.
+
+    A column is emptied if all its values became missing or one constant although the original has different values.
+    """
+    total = released.loss.information_loss
+    problems = [f"the information loss is {100 * total:.0f} %"] if total > 1 else []
+    problems += [
+        f'column "{column.name}" has one value left'
+        for column in prepared.schema.quasi
+        if released.table.column(column.name).n_unique() == 1 and prepared.table.column(column.name).n_unique() > 1
+    ]
+    if problems:
+        raise LossNotAccepted(
+            f"{'; '.join(problems)}: nothing was released; choose a smaller k, fewer quasi-identifiers or another "
+            "treatment of missing values, drop the column, or accept the loss with --accept-loss (Python: "
+            "accept_loss=True)"
+        )
+
+
+def _lost_categories(prepared: Prepared, recoded: Recoded) -> list[Remark]:
+    """Return a remark for each column of categories of which some do not occur any more, without naming them."""
+    remarks = []
+    for entry in prepared.encoding.quasi:
+        name = entry.column.name
+        if entry.column.kind == Kind.NUMERIC or recoded.recodes[name] in {Recode.RANGE, Recode.SET, Recode.HIERARCHY}:
+            continue
+        before, after = (table.column(name).drop_nulls().n_unique() for table in (prepared.table, recoded.table))
+        if after < before:
+            lost = before - after
+            categories = "1 category" if lost == 1 else f"{lost} categories"
+            text = f'{categories} of "{name}" {"does" if lost == 1 else "do"} not occur in the released table any more'
+            remarks.append(Remark("lost-category", name, text))
+    return remarks
 
 
 def _known_remarks(plan: Plan, recount: Recount) -> list[Remark]:

@@ -25,6 +25,10 @@ _ADVICE = {
     "dominant-weight": (
         "Choose a larger k or recode=median, or release without the sampling weight: k counts records, not weights."
     ),
+    "lost-category": (
+        "Decide whether rare categories may disappear; recode=frequencies keeps counts better, and merging rare "
+        "categories before protection keeps them visible."
+    ),
     "sampling-weight": "Release the weight grouped (the mean of its group) or drop it.",
     "second-weight": "Drop the column, or declare it as a quasi-identifier.",
     "known-columns": "Declare these columns as quasi-identifiers, or drop them.",
