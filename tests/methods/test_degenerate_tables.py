@@ -67,7 +67,7 @@ def attempt(name, case, call):
 
 for name in sys.argv[1].split(","):
     info = shoal.get_method(name)
-    limit = {"time_limit": 5.0} if "time_limit" in info.injected else {}
+    limit = {"time_limit": 0.2} if "time_limit" in info.injected else {}
     for case, array in arrays(info.data).items():
         attempt(name, case, lambda: run(name, array, K, **limit))
     for case, table, kind, options in tables():
@@ -115,7 +115,7 @@ def test_a_crash_and_a_raw_error_would_be_noticed():
 def test_every_method_groups_tables_with_hardly_a_difference_or_refuses_them(name, n, d, k, values, seed):
     info = get_method(name)
     data = np.random.default_rng(seed).integers(0, values, (n, d)).astype(info.dtype())
-    options = {"time_limit": 5.0} if "time_limit" in info.injected else {}
+    options = {"time_limit": 0.2} if "time_limit" in info.injected else {}
     try:
         labels = running.run(name, data[:, :1] if info.data == "values" else data, k, **options).labels
     except ShoalError:

@@ -228,7 +228,7 @@ def choose(n: int, d: int, k: int, *, effort: Effort = "balanced") -> MethodChoi
     """
     if d == 1:
         return MethodChoice("optimal-1d", {}, 0.0, "one column: optimal-1d finds the optimum")
-    work = search_work(n, effort)
+    work = search_work(n, k, effort)
     quick = choose_preset(n, d, k, effort=effort)
     start, seconds = _start(n, quick, small=SMALL_TABLE_RECORDS if effort == "fast" else MIDDLE_RECORDS)
     if effort != "fast" and n > MIDDLE_RECORDS:

@@ -144,30 +144,33 @@ WHOLE_RECORDS = 15_000
 """up to which a table is one block,"""
 MIDDLE_RECORDS = 100_000
 """and up to which a table is not large."""
-_CHAINS = {"chains": 16, "program": True, "passes": 1, "sweeps": 400}
+_CHAINS = {"chains": 16, "passes": 1, "sweeps": 400, "reheat_sweeps": 300}
+PROGRAM_K: dict[Effort, int] = {"balanced": 3, "best": 5}
+"""The largest k for which an integer program over the groups of all chains pays."""
 VISIT_SHARE = 0.04
 """The time of a visit of a record, as a share of that of a refinement by two rounds of ONA*."""
 
 
-def search_work(n: int, effort: Effort) -> SearchWork:
+def search_work(n: int, k: int, effort: Effort) -> SearchWork:
     """Return the search after the first groups; the same on every machine.
 
     Examples
     --------
-    >>> search_work(500_000, "balanced").options
+    >>> search_work(500_000, 5, "balanced").options
     {'passes': 3, 'sweeps': 10, 'costly_sweeps': 30}
     """
     if effort == "fast":
         return _level(0)
     if n <= CHAIN_RECORDS:
-        reheats = {"reheats": 20, "reheat_sweeps": 300} if effort == "best" else {}
-        return SearchWork({**_CHAINS, **reheats}, 6_400 + 6_000 * bool(reheats))
+        reheats = 20 if effort == "best" else 4
+        return SearchWork({**_CHAINS, "program": k <= PROGRAM_K[effort], "reheats": reheats}, 6_400 + 300 * reheats)
     if n <= WHOLE_RECORDS and effort == "balanced":
         sweeps = min(max(400_000 // n, 60), 300)
         return SearchWork({"passes": 1, "sweeps": sweeps, "costly_sweeps": sweeps}, 1.6 * sweeps)
     if n <= WHOLE_RECORDS:
-        reheats = {"reheats": 20 if n <= REHEATED_RECORDS else 6, "reheat_sweeps": 300}
-        return SearchWork({"passes": 1, "sweeps": 300, "costly_sweeps": 300, **reheats}, 480 + 300 * reheats["reheats"])
+        reheats = 20 if n <= REHEATED_RECORDS else 6
+        options = {"passes": 1, "sweeps": 300, "costly_sweeps": 300, "reheats": reheats, "reheat_sweeps": 300}
+        return SearchWork(options, 480 + 300 * reheats)
     large = n > MIDDLE_RECORDS
     return _level({"balanced": 1 if large else 2, "best": 4 if large else 3}[effort])
 

@@ -20,7 +20,7 @@ from shoal.core.threads import run_in_threads
 from shoal.methods.contract import Outcome, Stopped
 from shoal.methods.options import Range
 from shoal.methods.programs.group_selection import select_groups
-from shoal.methods.refinement.crossover import crossover
+from shoal.methods.refinement.crossover import crossover, group_costs_by_column
 from shoal.methods.refinement.record_annealing import ONE_BLOCK_RECORDS, anneal_records, anneal_whole
 from shoal.methods.registry import method
 from shoal.methods.running import run
@@ -28,8 +28,8 @@ from shoal.methods.running import run
 REHEATED = 0.3  # the temperature at which a search that has cooled begins again
 REHEAT_PASSES = 2  # of a table of several blocks
 MOST_REHEATS = 1_000_000  # within a time limit
-PROGRAM_COLUMNS = 1_000  # groups among which an integer program selects
-PROGRAM_NODES = 20
+PROGRAM_COLUMNS = 700  # groups among which an integer program selects
+PROGRAM_NODES = 1
 _OPTIONS = (
     "start", "start_block", "start_passes", "start_rounds", "start_leaf", "passes", "sweeps", "costly_sweeps", "block",
     "chains", "program", "reheats", "reheat_sweeps",
@@ -110,7 +110,7 @@ def annealing(
     labels = run(start, points, k, progress=progress, **(options if start == "mona-plus" else {})).labels
     search = _Search(points, k, seed, progress, labels)
     stopped: Stopped = "finished"
-    if len(points) >= 2 * k:
+    if len(points) >= 2 * k and group_costs_by_column(points, labels).any():
         try:
             search.begin(passes, sweeps, costly_sweeps, block, chains, program=program)
             stopped = search.reheat(MOST_REHEATS if deadline.limited else reheats, reheat_sweeps, block, deadline)
