@@ -120,7 +120,7 @@ def protect(
         A column of positive numbers used for representatives and the reported loss.
     release_weight
         How the sampling weight is released, which an intruder may know: ``grouped`` (default; the mean weight of the
-        group, which keeps weighted totals of quasi-identifiers), ``unchanged`` or ``dropped``.
+        group, rounded like other means unless ``sums`` is ``exact``), ``unchanged`` or ``dropped``.
     known
         Further columns that an intruder may know; k is also counted with them and printed beside k.
     missing

@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.arguments import checked
-from shoal.core.group_statistics import group_means, group_medoids
+from shoal.core.group_statistics import group_medoids, group_summary
 from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
 from shoal.flow.column_recode import ColumnTask
 from shoal.flow.encoding import Floats, NumericEncoding
-from shoal.flow.exact_numbers import exact_numbers
+from shoal.flow.exact_numbers import decimals_of, exact_numbers
 from shoal.flow.group import Grouped
 from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.methods.contract import Objective
 from shoal.recoding.loss import ColumnLoss, Loss, size_measures
-from shoal.recoding.rounded_means import NO_KEYS, Words, content_keys
+from shoal.recoding.rounded_means import NO_KEYS, Words, content_keys, group_draws, round_floats
 from shoal.schema.columns import Column, Kind, Recode, ReleaseWeight, Role
 from shoal.schema.plan import Decimals, Sums
 from shoal.tables import Table
@@ -129,7 +129,7 @@ def recode_table(
         progress.advance()
     schema = prepared.schema
     weight = [name for name in [schema.sampling_weight] if name is not None and name != schema.released_weight]
-    released = table.with_columns(columns | _uniform_strata(prepared) | _group_weights(prepared, grouping))
+    released = table.with_columns(columns | _uniform_strata(prepared) | _group_weights(prepared, grouping, sums))
     released = released.without([*schema.named(Role.IDENTIFIER), *weight])
     errors = _table_errors(prepared, recodes, columns)
     objective = _comparable_objective(prepared, grouped)
@@ -137,13 +137,28 @@ def recode_table(
     return Recoded(released, loss, recodes)
 
 
-def _group_weights(prepared: Prepared, grouping: Grouping) -> dict[str, Series]:
-    """Return the sampling weight as the mean of the group, if it is grouped; the sum over every group is kept."""
+def _group_weights(prepared: Prepared, grouping: Grouping, sums: Sums) -> dict[str, Series]:
+    """Return the sampling weight as the mean of the group, if it is grouped.
+
+    Exact means keep the sum of the weights, so that two releases disclose the weight of a person whom only one of them
+    has. They are rounded like all others unless exact totals were requested, and stay positive: between minimum and
+    maximum of their group.
+    """
     name = prepared.schema.sampling_weight
     if name is None or prepared.weights is None or prepared.schema.release_weight != ReleaseWeight.GROUPED:
         return {}
-    means = group_means(prepared.weights, grouping)[grouping.labels]
-    return {name: nw.new_series(name, means, nw.Float64, backend=prepared.table.column(name).implementation)}
+    summary = group_summary(prepared.weights, grouping)
+    means = summary.means
+    if sums == "rounded":
+        draws = group_draws(content_keys(grouping.sizes, [means]), name)
+        places = decimals_of(prepared.weights)
+        grain = 0.0 if places is None else 10.0**-places
+        means = round_floats(summary, grouping.sizes, draws, grain=grain)
+    return {
+        name: nw.new_series(
+            name, means[grouping.labels], nw.Float64, backend=prepared.table.column(name).implementation
+        )
+    }
 
 
 def _draw_keys(prepared: Prepared, grouped: Grouped) -> Words:

@@ -174,8 +174,8 @@ class Schema:
     unnamed
         The role of every column of a table that is not named here; None raises an error for such a column.
     release_weight
-        How the sampling weight is released: ``grouped`` (the mean weight of the group, which keeps weighted totals of
-        quasi-identifiers), ``unchanged`` or ``dropped``.
+        How the sampling weight is released: ``grouped`` (the mean weight of the group, rounded like other means unless
+        exact totals are requested), ``unchanged`` or ``dropped``.
     known
         Columns beside the quasi-identifiers that an intruder may know; k is also counted with them.
 
