@@ -101,16 +101,22 @@ class HolderRecord:
 
     def write(self, path: Path) -> None:
         """Write the record to a file with mode 0600, which it has before the first byte is written."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         path.touch(mode=0o600)
         path.chmod(0o600)  # a file that existed before keeps its old mode otherwise
         buffer = io.BytesIO()
-        self.representatives.write_ipc(buffer)
+        self.representatives.write_ipc(buffer, compression="lz4")
         content = buffer.getvalue()
-        parts = [content[start : start + _PART] for start in range(0, len(content), _PART)]
-        cells = pl.Series(_RELEASED, parts, pl.Binary).extend_constant(None, self.rows.height - len(parts))
-        table = self.rows.with_columns(cells).to_arrow()  # an array made by pyarrow itself would import pandas
+        ends = np.full(self.rows.height + 1, len(content))
+        starts = np.arange(0, len(content), _PART)
+        ends[: starts.size] = starts
+        known = np.packbits(np.arange(self.rows.height) < starts.size, bitorder="little")
+        # an array that pyarrow makes of bytes would import pandas
+        buffers = [pa.py_buffer(known), pa.py_buffer(ends), pa.py_buffer(content)]
+        cells = pa.Array.from_buffers(pa.large_binary(), self.rows.height, buffers)
+        table = self.rows.to_arrow().append_column(_RELEASED, cells)
         table = table.replace_schema_metadata({_METADATA: json.dumps(self.header).encode()})
         pq.write_table(
             table, path, compression="none", use_dictionary=False, write_statistics=False,
