@@ -243,6 +243,10 @@ def run_plan(
     check_k(plan.requirements.k, table.n_rows)
     progress.stage("preparing")
     prepared = prepare(table, fit_encoding(table, plan.schema))
+    if prepared.large:
+        from shoal.flow.needed_memory import check_needed_memory
+
+        check_needed_memory(prepared, plan)
     if previous is not None:
         from shoal.flow.second_release import run_second_release
 

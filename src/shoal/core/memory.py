@@ -10,6 +10,8 @@ from shoal.errors import DataError
 def memory_for(n: int, d: int, k: int, *, bytes_per_number: int = 8) -> int:
     """Return about how many bytes grouping needs at its peak, the table included.
 
+    What a whole protection needs is estimated by ``shoal.flow.needed_memory``.
+
     Examples
     --------
     >>> memory_for(10_000_000, 10, 5) < 3 * 8 * 10_000_000 * 10
@@ -44,19 +46,42 @@ def check_memory(
     shoal.errors.DataError: 1,000,000,000 records of 10 attributes need about 168 GB of memory, 16 GB are free; \
 about 95,000,000 records would fit: take fewer records or attributes, storage=float32, or a larger machine
     """
-    free = free_memory() if available is None else available
+    present_bytes = n * d * bytes_per_number if present else 0
     needed = memory_for(n, d, k, bytes_per_number=bytes_per_number)
-    if free is not None and present:
-        free += n * d * bytes_per_number
-    if free is not None and needed > free:
-        fitting = int(free / needed * n)
-        fitting -= fitting % 10 ** max(0, len(str(fitting)) - 2)
-        raise DataError(
-            f"{n:,} records of {d} attributes need about {needed / 1e9:.3g} GB of memory, "
-            f"{free / 1e9:.3g} GB are free; "
-            f"about {fitting:,} records would fit: take fewer records or attributes, "
-            f"{'storage=float32, ' if bytes_per_number > 4 else ''}or a larger machine"
-        )
+    smaller = "storage=float32, " if bytes_per_number > 4 else ""
+    _require(needed, f"{n:,} records of {d} attributes", n, present_bytes, available, smaller)
+
+
+def check_fits(needed: int, n: int, columns: int, *, present: int = 0) -> None:
+    """Raise DataError where a protection needs more memory than is free; the message states how many records would fit.
+
+    Parameters
+    ----------
+    needed
+        Bytes at the peak, those of the table included.
+    n, columns
+        Records and quasi-identifiers, for the message.
+    present
+        Bytes that are in memory already.
+
+    Examples
+    --------
+    >>> check_fits(1000, 10, 2)
+    """
+    _require(needed, f"{n:,} records of {columns} quasi-identifiers", n, present, None, "")
+
+
+def _require(needed: int, what: str, n: int, present: int, available: int | None, smaller: str) -> None:
+    free = free_memory() if available is None else available
+    if free is None or needed <= free + present:
+        return
+    free += present
+    fitting = int(free / needed * n)
+    fitting -= fitting % 10 ** max(0, len(str(fitting)) - 2)
+    raise DataError(
+        f"{what} need about {needed / 1e9:.3g} GB of memory, {free / 1e9:.3g} GB are free; "
+        f"about {fitting:,} records would fit: take fewer records or attributes, {smaller}or a larger machine"
+    )
 
 
 def free_memory() -> int | None:

@@ -77,6 +77,11 @@ class Prepared:
         nominal = [entry.width for entry in self.encoding.quasi if entry.column.kind == Kind.NOMINAL]
         return max(nominal, default=0) > MAX_CATEGORIES or self.n * self.encoding.width > DENSE_CELLS
 
+    @property
+    def large(self) -> bool:
+        """Whether the table is so large that free memory is compared with what its protection needs."""
+        return 8 * self.n * (len(self.table.names) + self.encoding.width) > CHECKED_BYTES
+
     def original(self, name: str) -> Floats:
         """Return the values of a column as the encoding sees them; NaN where a value is missing."""
         return self.encoding[name].values(self.table.column(name))
