@@ -159,7 +159,14 @@ def planted(**more):
         {"name": [f"{PLANTED}-{i}" for i in range(8)], "job": [f"{PLANTED}j{i % 4}" for i in range(8)], "age": range(8)}
     )
     return shoal.protect(
-        people, 4, quasi=["job", "age"], identifiers=["name"], recode={"job": "suppress"}, method="mdav", **more
+        people,
+        4,
+        quasi=["job", "age"],
+        identifiers=["name"],
+        recode={"job": "suppress"},
+        method="mdav",
+        accept_loss=True,
+        **more,
     )
 
 
