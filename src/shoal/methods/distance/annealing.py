@@ -28,7 +28,7 @@ from shoal.methods.running import run
 REHEATED = 0.3  # the temperature at which a search that has cooled begins again
 REHEAT_PASSES = 2  # of a table of several blocks
 MOST_REHEATS = 1_000_000  # within a time limit
-PROGRAM_COLUMNS = 700  # groups among which an integer program selects
+PROGRAM_COLUMNS = 450  # groups among which an integer program selects
 PROGRAM_NODES = 1
 _OPTIONS = (
     "start", "start_block", "start_passes", "start_rounds", "start_leaf", "passes", "sweeps", "costly_sweeps", "block",
