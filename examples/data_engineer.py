@@ -24,7 +24,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 # %% Missing values are an error until a policy is chosen: exit code 2, one sentence, nothing written
-quasi = ["--quasi", "age,income,region,education"]
+quasi = ["--quasi", "age,income,region,education", "--unnamed", "other"]
 failed = run("protect", "patients.parquet", "-k", "5", *quasi, "-o", "safe.parquet")
 print(failed.returncode, failed.stderr.strip())
 assert failed.returncode == 2

@@ -108,7 +108,9 @@ def test_the_number_of_threads_never_changes_a_byte(people, tmp_path):
     for threads in (1, 2):
         out = tmp_path / str(threads) / "safe.csv"  # the manifest names the file
         out.parent.mkdir()
-        result = run_alone("protect", people, "-k", 3, "--quasi", QUASI, "-o", out, "--threads", threads)
+        result = run_alone(
+            "protect", people, "-k", 3, "--quasi", QUASI, "--unnamed", "other", "-o", out, "--threads", threads
+        )
         assert result.returncode == 0, result.stderr
         written.append((out.read_bytes(), out.with_name("safe.manifest.json").read_bytes()))
     assert written[0] == written[1]
@@ -375,14 +377,36 @@ def test_effort_and_time_limit_choose_the_method(tmp_path):
     datasets.patients(3000).write_csv(people)
     for option in (("--effort", "fast"), ("--time-limit", "4s")):
         result = run(
-            "protect", people, "-k", 5, "--quasi", "age,income,height", "-o", tmp_path / "safe.csv", "--json", *option
+            "protect",
+            people,
+            "-k",
+            5,
+            "--quasi",
+            "age,income,height",
+            "--unnamed",
+            "other",
+            "-o",
+            tmp_path / "safe.csv",
+            "--json",
+            *option,
         )
         assert result.returncode == 0, result.stderr
         (resolved,) = json.loads(result.stdout)["method"]["resolved"]
         assert resolved["name"] == "annealing"
         assert resolved["reason"]
     before = ["people.csv", "safe.csv", "safe.manifest.json", "safe.holder.parquet"]
-    arguments = ("protect", people, "-k", 5, "--quasi", "age,income", "-o", tmp_path / "other.csv")
+    arguments = (
+        "protect",
+        people,
+        "-k",
+        5,
+        "--quasi",
+        "age,income",
+        "--unnamed",
+        "other",
+        "-o",
+        tmp_path / "other.csv",
+    )
     refused(run(*arguments, "--time-limit", "soon"), 'time_limit="soon" is not a time', tmp_path, before)
     refused(run(*arguments, "--effort", "much"), 'option effort="much" is not possible', tmp_path, before)
     refused(

@@ -13,7 +13,7 @@ import polars as pl
 import shoal
 from shoal import datasets
 
-KILLS = 20
+KILLS = 12
 MOST_RUNS = 60
 
 
@@ -34,13 +34,16 @@ def test_a_killed_protection_leaves_a_complete_file_or_none(tmp_path):
     out.mkdir()
     safe = out / "safe.csv"
     command = [
-        sys.executable, "-m", "shoal", "protect", str(people), "-k", "5", "--quasi", "age,income,height",
-        "--identifiers", "name", "--method", "mdav", "-o", str(safe), "--report", str(out / "safe.html"), "--quiet",
+        sys.executable, "-m", "shoal", "protect", str(people), "-k", "5", "--quasi", "age,income,height", "--unnamed",
+        "other", "--identifiers", "name", "--method", "mdav", "-o", str(safe), "--report", str(out / "safe.html"),
+        "--quiet",
     ]  # fmt: skip
     subprocess.run(command, check=True)  # compiles, once
-    start = time.perf_counter()
-    subprocess.run(command, check=True)
-    whole = time.perf_counter() - start
+    whole = float("inf")
+    for _ in range(3):  # other programs use the machine too: the fastest run counts
+        start = time.perf_counter()
+        subprocess.run(command, check=True)
+        whole = min(whole, time.perf_counter() - start)
     complete = contents(out)
     assert pl.read_csv(safe).height == 4000
 
