@@ -8,8 +8,8 @@ second file, Parquet with mode 0600:
 - for each record its group, its row in the released table, and keyed hashes by which it is found again in a later table
   (:mod:`shoal.flow.record_identity`); and the released values of each group, as an Arrow file in the cells of a column.
 
-``protect --previous`` starts from it, and whoever verifies a released table whose rows were shuffled finds the way back
-in it. Because of the key no two records are equal, so the record is the only output of a run that is not reproducible.
+``protect --previous`` starts from it, and the rows of a released table that were shuffled can be put back in order with
+it. Because of the key no two records are equal, so the record is the only output of a run that is not reproducible.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _RELEASED = "released_values"
 _PART = 2**26  # bytes of released values in one cell
 _METADATA = b"shoal_holder_record"
 _NOTICE = (
-    "Confidential: whoever has this file can confirm guesses of original records. Keep it with the original table, "
+    "Confidential: this file can confirm guesses of original records. Keep it with the original table, "
     "never with the released one. Its key is random, so the file differs in every run."
 )
 

@@ -291,7 +291,7 @@ class Schema:
 
     @property
     def undecided(self) -> list[str]:
-        """The names of the columns whose role nobody stated; strata and the sampling weight are decided."""
+        """The names of the columns whose role was not stated; strata and the sampling weight are decided."""
         decided = {*self.strata, self.sampling_weight}
         return [column.name for column in self.columns if not column.role_stated and column.name not in decided]
 

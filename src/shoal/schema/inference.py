@@ -5,7 +5,7 @@ quasi-identifier, because an intruder may know it; only a column without any dif
 the data reviews the draft and corrects it.
 
 A protection uses no guess of a role but *other*: :func:`decide_roles` raises an error that lists the columns whose role
-nobody stated, with the guess for each.
+was not stated, with the guess for each.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def bare_schema(table: Table) -> Schema:
 def decide_roles(table: Table, schema: Schema) -> Schema:
     """Return a schema in which every column of a table has a role.
 
-    Columns whose role nobody stated get the role ``schema.unnamed``. If that is None, a column that is guessed to be
+    Columns whose role was not stated get the role ``schema.unnamed``. If that is None, a column that is guessed to be
     *other* stays unchanged, and any other column raises :class:`shoal.errors.SchemaError`.
 
     Examples
@@ -110,7 +110,7 @@ def check_roles(table: Table, schema: Schema) -> None:
 
 
 def undecided_text(guessed: Mapping[str, Column]) -> str:
-    """Return the sentence for columns whose role nobody stated: the guess for each, and what a user can do."""
+    """Return the sentence for columns whose role was not stated: the guess for each, and what a user can do."""
     listed = [
         f'"{short_name(name)}" (guess: {one.role}, {one.reason.partition(";")[0]})' for name, one in guessed.items()
     ]

@@ -124,7 +124,7 @@ def complete_schema(
 ) -> Schema:
     """Return the schema of a table: kinds from its types, roles from what the user gave.
 
-    A column whose role nobody stated raises an error; see :func:`shoal.schema.inference.decide_roles`. A released table
+    A column without a stated role raises an error; see :func:`shoal.schema.inference.decide_roles`. A released table
     lacks the direct identifiers that were named for it; ``identifiers_dropped`` allows for that.
     """
     base = bare_schema(table)

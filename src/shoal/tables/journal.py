@@ -1,7 +1,7 @@
 """The journal of several renames, which makes them one: a process that is killed between two leaves it behind.
 
 The journal is a small file beside the targets that lists the renames. Its own appearance, by one rename, is the moment
-from which all of them count: before it, the files are as they were, and afterwards whoever finds it finishes the
+from which all of them count: before it, the files are as they were, and afterwards the next process finishes the
 renames. If a rename fails, the journal is replaced by its second form, which undoes them. A target that was changed by
 another program in the meantime ends both: it is not touched, and the journal is dropped.
 
@@ -113,7 +113,7 @@ class Journal:
         return journal
 
     def commit(self) -> None:
-        """Let the journal appear; from here on the renames are finished by whoever finds it."""
+        """Let the journal appear; from here on the renames are finished by the process that finds it."""
         (self.stage / "journal").replace(self.path)
         flush_directory(self.path.parent)
 

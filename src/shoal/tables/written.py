@@ -198,7 +198,7 @@ def _read_stats(path: Path, target: Path, **options: Any) -> Any:
 
     extension = format_of(target).extension
     if extension != ".xpt":
-        options["user_missing"] = True  # the codes of missing values are values to whoever reads them
+        options["user_missing"] = True  # the codes of missing values are values to a reader
     reader = getattr(pyreadstat, READERS[extension])
     return reader(str(path), output_format="polars", disable_datetime_conversion=True, **options)
 
