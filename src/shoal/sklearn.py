@@ -55,7 +55,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     Parameters
     ----------
     k
-        The smallest number of records that look alike after ``fit_transform``.
+        The smallest number of records with identical quasi-identifiers after ``fit_transform``.
     method
         A name from :func:`shoal.all_methods` that reads numbers.
     standardise
