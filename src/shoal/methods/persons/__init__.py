@@ -1,0 +1,1 @@
+"""Groups of persons who have several rows: constant columns that stay constant, and whole histories."""
