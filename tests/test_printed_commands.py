@@ -83,6 +83,8 @@ def folder(tmp_path, monkeypatch):
     people = people.with_columns(pl.Series("job", jobs), pl.Series("citizenship", np.where(jobs == "baker", "A", "B")))
     people = people.with_columns(pl.col("job").alias("occupation"))
     people.write_csv("people.csv")
+    stays = people.select("age", pl.col("stay_days").alias("days")).with_row_index("patient_id")
+    pl.concat([stays, stays.head(120), stays.head(40)]).write_csv("stays.csv")
     Path("jobs.csv").write_text("baker;craft;*\npainter;craft;*\ndentist;medicine;*\nsurgeon;medicine;*\n")
     return people
 

@@ -103,6 +103,10 @@ class LossNotAccepted(RequirementNotMet):
     """A release would lose more than everything or empty a column, which the user did not accept."""
 
 
+class LinksNotAccepted(RequirementNotMet):
+    """The released columns put the rows of too many persons together again, which the user did not accept."""
+
+
 class GroupTooLarge(ShoalError, ValueError):
     """A group exceeds the maximum size that was requested or that the method guarantees."""
 

@@ -70,5 +70,6 @@ def test_a_category_that_disappears_is_a_finding_without_its_name(tmp_path):
     assert not any(
         entry["code"] == "lost-category" and "other" in entry["text"] for entry in release.manifest["remarks"]
     )
-    release.write(tmp_path / "out.csv", report=tmp_path / "out.html")
-    assert "does not occur in the released table any more" in (tmp_path / "out.html").read_text()
+    release.write(tmp_path / "out.csv", report=tmp_path / "out.html", public_report=tmp_path / "public.html")
+    for name in ("out.html", "public.html"):
+        assert "does not occur in the released table any more" in (tmp_path / name).read_text()

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -218,6 +219,62 @@ def test_a_key_of_minisign_is_passed_to_minisign(files, tmp_path, monkeypatch):
     calls = (tmp_path / "calls").read_text().splitlines()
     assert calls[0].startswith(f"-S -s {key} -x ")
     assert calls[1] == f"-V -q -p {key} -x {signature} -m {files[1]}"
+
+
+@pytest.mark.skipif(shutil.which("minisign") is None, reason="the program minisign is not installed")
+class TestMinisign:
+    """The program itself, with keys without and with a password."""
+
+    @pytest.fixture
+    def keys(self, tmp_path):
+        for name in ("steward", "other"):
+            key = ["minisign", "-G", "-W", "-p", tmp_path / f"{name}.pub", "-s", tmp_path / f"{name}.key"]
+            subprocess.run(key, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+        return tmp_path / "steward.key", tmp_path / "other.key"
+
+    def test_signer_manifest_and_signature_must_belong_together(self, files, keys, tmp_path):
+        signature = tmp_path / "manifest.minisig"
+        signature.write_bytes(sign_file(files[1], keys[0]))
+        publics = [key.with_suffix(".pub") for key in keys]
+        assert holds(files, signature=signature, signer=publics[0])["signature"] is True
+        assert holds(files, signature=signature, signer=publics[1])["signature"] is False
+        edited(files[1], lambda stated: stated.update(remarks=[]))
+        assert holds(files, signature=signature, signer=publics[0])["signature"] is False
+
+    def test_a_signature_by_the_other_program_does_not_hold(self, files, keys, tmp_path):
+        ssh = tmp_path / "ssh"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", ssh], check=True)
+        (tmp_path / "mini.sig").write_bytes(sign_file(files[1], keys[0]))
+        (tmp_path / "ssh.sig").write_bytes(sign_file(files[1], ssh))
+        assert not signature_holds(files[1], tmp_path / "mini.sig", ssh.with_suffix(".pub"))
+        assert not signature_holds(files[1], tmp_path / "ssh.sig", keys[0].with_suffix(".pub"))
+
+    def test_on_the_command_line(self, files, keys):
+        assert CliRunner().invoke(app, ["sign", str(files[1]), "--key", str(keys[0])]).exit_code == 0
+        signature = Path(f"{files[1]}.sig")
+        verify = ["verify", files[0], "--manifest", files[1], "--signature", signature, "--signer"]
+        for key, code in zip(keys, (0, 1), strict=True):
+            result = CliRunner().invoke(app, [str(word) for word in [*verify, key.with_suffix(".pub")]])
+            assert result.exit_code == code
+
+    def test_a_password_is_asked_for_on_the_terminal(self, files, tmp_path):
+        pty = pytest.importorskip("pty")
+        key = tmp_path / "locked.key"
+        making = ["minisign", "-G", "-p", tmp_path / "locked.pub", "-s", key]
+        subprocess.run(making, input=b"secret\nsecret\n", check=True, capture_output=True)
+        terminal, inside = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "shoal", "sign", files[1], "--key", key, "--quiet"],
+            stdin=inside, stdout=inside, stderr=inside,
+        )  # fmt: skip
+        shown = b""
+        while b"Password:" not in shown:
+            shown += os.read(terminal, 1024)
+        os.write(terminal, b"secret\n")
+        assert process.wait(timeout=240) == 0
+        os.close(inside)
+        os.close(terminal)
+        assert signature_holds(files[1], Path(f"{files[1]}.sig"), tmp_path / "locked.pub")
 
 
 def test_a_signature_needs_its_signer(files):

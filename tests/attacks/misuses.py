@@ -243,6 +243,8 @@ ALLOWED = {
     (shoal.compare, "l"): is_list,
     (shoal.verify, "identifiers"): lambda value: value in (["nowhere"], "nowhere"),  # a release lacks them
     (shoal.assess, "identifiers"): lambda value: value in (["nowhere"], "nowhere"),
+    (shoal.verify, "original"): lambda value: value is None,  # the default: rows are counted
+    (shoal.assess, "original"): lambda value: value is None,
     (shoal.verify, "hierarchies"): is_lazy,
     (shoal.assess, "hierarchies"): is_lazy,
     (shoal.evaluate_release, "hierarchies"): is_lazy,

@@ -24,7 +24,8 @@ from shoal import dp
 from shoal.cli.application import main
 from shoal.dp import declared_values
 from shoal.errors import DataError, MissingValues, ShoalError
-from shoal.tables import read_table
+from shoal.tables import read_table, text_fields
+from shoal.tables.text_fields import read_as_declared
 
 HEADER = ["age", "rate", "sex", "admitted", "note"]
 BOUNDS = {"age": (0, 120), "rate": (0.0, 1.0), "admitted": ("2020-01-01", "2029-12-31")}
@@ -348,6 +349,24 @@ def test_a_file_read_by_its_records_is_found(tmp_path, monkeypatch):
     assert changes() == 7  # seven records more
     monkeypatch.setattr("shoal.dp.private_release.read_as_declared", lambda path, _names: read_table(path))
     assert changes() > 60
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("long", [99, 100, 101, 199, 200, 201, 1_000])
+def test_a_line_above_the_limit_is_cut_and_changes_no_other_record(tmp_path, monkeypatch, end, encoding, long):
+    """An error would reveal such a record, and without a limit one record fills the memory."""
+    lines = ["age,note", "20,é", "30," + "x" * (long - 3), "40,y", "50,z" + "w" * (long - 4)]
+    path = tmp_path / "people.csv"
+    path.write_bytes((end.join(lines) + end).encode(encoding))
+    whole = read_as_declared(path, ["age"]).native
+    monkeypatch.setattr(text_fields, "LONGEST_LINE", 100)
+    cut = read_as_declared(path, ["age"]).native
+    assert cut["age"].to_list() == whole["age"].to_list() == ["20", "30", "40", "50"]
+    assert cut["note"][0] == whole["note"][0]
+    assert cut["note"][2] == "y"
+    assert all(one == two if len(two) < 97 else two.startswith(one.rstrip("\r\n")) and len(one) >= 96
+               for one, two in zip(cut["note"], whole["note"], strict=True))  # fmt: skip
 
 
 def test_inputs_are_never_written_over(tmp_path):

@@ -243,14 +243,14 @@ def original(name, part, folder):
     return path
 
 
-def protected(data, recode):
+def protected(data, recode, method="mdav"):
     """Return the release of a table by a representative, for all columns that allow it."""
     kinds = KINDS | {"level": Kind.ORDINAL}
     recodes = {name: recode for name, kind in kinds.items() if Recode(recode) in ALLOWED_RECODES[kind]}
     return shoal.protect(
         data,
         K,
-        method="mdav",
+        method=method,
         recode=recodes,
         orders={"level": LEVELS},
         kinds={"town": "nominal"},
@@ -306,6 +306,22 @@ def test_nothing_of_the_original_is_in_a_release(name, part, tmp_path, record, r
         leaks, found = searched(protected(data, recode), tmp_path, endings)
         assert leaks == {}, recode
         runs, size = runs + len(endings), size + found
+    record("files searched", runs)
+    record("bytes searched", size)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [("pandas nullable", True), ("polars text", True), ("pyarrow", True), ("sav", None)]
+)
+def test_nothing_of_the_original_is_in_a_release_of_the_default_method(name, part, tmp_path, record):
+    """Groups are searched by moves of records, whose start, lists and diagnostics a release could hold as well."""
+    runs, size = 0, 0
+    for recode in ("mean", "suppress"):
+        release = protected(original(name, part, tmp_path), recode, method="auto")
+        assert [entry["name"] for entry in release.manifest["method"]["resolved"]] == ["annealing"]
+        leaks, found = searched(release, tmp_path, ["csv", "parquet", "arrow"])
+        assert leaks == {}, recode
+        runs, size = runs + 3, size + found
     record("files searched", runs)
     record("bytes searched", size)
 

@@ -35,13 +35,27 @@ def below_k(first, second, kept, k):
     return float((candidates < k).mean()), float(((candidates < k) & (left >= k)).mean())
 
 
+@pytest.fixture(scope="module")
+def firsts():
+    """First releases of the whole table by method and k, each made once."""
+    made = {}
+
+    def first(method, k):
+        if (method, k) not in made:
+            release = protect(PEOPLE, k, method=method)
+            made[method, k] = release, record_of(release, PEOPLE)
+        return made[method, k]
+
+    return first
+
+
 @pytest.mark.parametrize("removed", [1, N // 1000, N // 100])
-@pytest.mark.parametrize("k", [3, 5])
-def test_previous_leaves_persons_their_candidates_after_deletions(k, removed, record, rng):
+@pytest.mark.parametrize(("method", "k"), [("ona-star", 3), ("ona-star", 5), ("auto", 5)])
+def test_previous_leaves_persons_their_candidates_after_deletions(method, k, removed, firsts, record, rng):
     kept = np.sort(rng.choice(N, N - removed, replace=False))
-    first = protect(PEOPLE, k)
-    second = protect(PEOPLE[kept], k, previous=record_of(first, PEOPLE))
-    ignored = protect(PEOPLE[kept], k)  # the wrong version: the earlier groups are ignored
+    first, earlier = firsts(method, k)
+    second = protect(PEOPLE[kept], k, method=method, previous=earlier)
+    ignored = protect(PEOPLE[kept], k, method=method)  # the wrong version: the earlier groups are ignored
     exposed, avoidable = below_k(first, second, kept, k)
     without, avoidable_without = below_k(first, ignored, kept, k)
     assert avoidable == 0.0
@@ -54,6 +68,29 @@ def test_previous_leaves_persons_their_candidates_after_deletions(k, removed, re
     record("persons exposed without the earlier groups", round(without * len(kept)))
     record("persons exposed with the earlier groups, all unavoidable", round(exposed * len(kept)))
     record("persons compared", len(kept))
+
+
+@pytest.mark.parametrize("removed", [1, N // 1000, N // 100])
+@pytest.mark.parametrize("method", ["ona-star", "auto"])
+def test_a_first_release_with_k_plus_1_leaves_room_for_deletions(method, removed, firsts, record, rng):
+    """A group of k + 1 that loses a member still has k; a smaller k than before is accepted without a question."""
+    kept = np.sort(rng.choice(N, N - removed, replace=False))
+    first, earlier = firsts(method, 6)
+    second = protect(PEOPLE[kept], 5, method=method, previous=earlier)
+    exposed, avoidable = below_k(first, second, kept, 5)
+    assert second.k >= 5
+    assert avoidable == 0.0
+    assert exposed < 0.005
+    assert second.released.second.plan_changes == ()
+    tight, tight_earlier = firsts(method, 5)  # the wrong version: no room
+    without = below_k(tight, protect(PEOPLE[kept], 5, method=method, previous=tight_earlier), kept, 5)[0]
+    assert exposed < without or without == 0.0
+    record("persons exposed after a first release with k + 1", round(exposed * len(kept)))
+
+
+def test_a_larger_k_than_before_still_stops(firsts):
+    with pytest.raises(ParameterError, match=r"requirements\.k"):
+        protect(PEOPLE, 6, previous=firsts("ona-star", 5)[1])
 
 
 def test_untouched_groups_keep_members_and_released_values(rng):

@@ -18,10 +18,10 @@ TREES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding=
 
 # What a text of an error may call: counts, types, names, paths and options, never something that reads a cell.
 CALLS = {
-    "Path", "_encoding_hint", "_shown", "bool", "classes.records_below", "float", "format_of", "function_name",
-    "getattr", "int", "is_infinite", "iinfo", "iter", "join", "len", "lower", "map", "max_intervals", "min", "next",
-    "prod", "quote", "reason", "replace", "repr", "requested", "round", "sorted", "str", "sum", "suggestion", "type",
-    "values", "getModelStatus", "records_below", "given", "shown",
+    "_encoding_hint", "_shown", "amount", "bool", "classes.records_below", "float", "format_of", "function_name",
+    "getattr", "getModelStatus", "given", "iinfo", "int", "is_infinite", "iter", "join", "len", "lower", "map",
+    "max_intervals", "min", "next", "Path", "prod", "quote", "reason", "records_below", "replace", "repr",
+    "requested", "round", "shown", "sorted", "str", "suggestion", "sum", "type", "values",
 }  # fmt: skip
 LOGGED = {"core/compiled.py": "that compiled loops are built again"}
 FOREIGN_TEXTS = {

@@ -60,7 +60,9 @@ def strange_table(seed, make):
     """Strata and quasi-identifiers with two zeros, NaN beside missing values, and texts that programs cut or strip."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(40, 90))
-    zeros = rng.choice([0.0, -0.0, 1.5, float("nan"), None] if make is not pd.DataFrame else [0.0, -0.0, 1.5], n)
+    values = [0.0, -0.0, 1.5, float("nan"), None] if make is not pd.DataFrame else [0.0, -0.0, 1.5]
+    zeros = rng.choice(values, n)
+    zeros[: K * len(values)] = values * K  # a stratum of fewer than k records would be refused
     texts = rng.choice(["a", "a ", "A", "ä", "a\u0308", 'q"', "x,y", "l" * 300], n).tolist()
     return make(
         {

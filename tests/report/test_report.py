@@ -442,3 +442,65 @@ def test_every_text_has_enough_contrast(colours):
         assert contrast(cell, text) >= 4.5
     for series in SERIES:
         assert contrast(series, colours["paper"]) >= 3, series
+
+
+def with_lost_categories(rare):
+    """Return a release without two categories: one of twelve records, and one of some more or fewer."""
+    towns = ["Ulm"] * 60 + ["Bonn"] * 60
+    towns[::10] = ["Lostford"] * 12
+    towns[5 : 5 + 20 * rare : 20] = ["Rarewick"] * rare
+    people = pl.DataFrame({"age": range(120), "town": towns})
+    roles = {"quasi": ["age", "town"], "confidential": [], "identifiers": [], "orders": {}}
+    release = protected(people, 6, column_weights={"town": 0.01}, **roles)
+    assert set(release.data["town"].unique()) == {"Ulm", "Bonn"}
+    return release
+
+
+def test_the_full_report_names_lost_categories_and_counts_those_of_few_persons():
+    text = words(checked(page(with_lost_categories(rare=2))))
+    assert '2 categories of "town" do not occur in the released table any more' in text
+    assert '"Lostford" (12 records), 1 rarer category.' in text
+    assert "Rarewick" not in text
+    text = words(checked(page(with_lost_categories(rare=6))))
+    assert '"Lostford" (12 records), "Rarewick" (6 records).' in text
+
+
+def test_the_public_report_the_manifest_and_a_report_without_the_original_only_count_lost_categories():
+    release = with_lost_categories(rare=6)
+    for text in (
+        page(release, public=True),
+        page(release, original=False),
+        release.manifest_json(),
+        str(release) + release._repr_html_(),
+    ):
+        assert "Lostford" not in text
+        assert "Rarewick" not in text
+    for text in (page(release, public=True), page(release, original=False)):
+        assert '2 categories of "town" do not occur in the released table any more.' in words(checked(text))
+
+
+@pytest.mark.parametrize("public", [False, True])
+@pytest.mark.parametrize(("how", "below"), [("grouped", False), ("unchanged", True)])
+def test_k_with_the_sampling_weight_is_always_beside_k(public, how, below):
+    people = PEOPLE.with_columns(w=pl.Series(np.random.default_rng(1).lognormal(3, 1, 120).round(3)))
+    release = protected(people, quasi=["age", "height"], sampling_weight="w", release_weight=how)
+    counted = release.released.recount.with_weight
+    text = words(checked(page(release, public=public)))
+    assert f"k with the sampling weight (w): {counted.k}." in text
+    assert f"with the sampling weight: {counted.k}" in text
+    few = f"{counted.records_below(4)} records are in equivalence classes of fewer than 4 records"
+    assert (few in text) == below
+    assert ("No equivalence class has fewer than 4 records" in text) == (not below)
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_k_with_known_columns_is_always_beside_k(public):
+    release = protected(quasi=["age"], known=["region", "sex"])
+    k = release.released.recount.with_known.k
+    text = words(checked(page(release, public=public)))
+    assert f"k with all columns that an intruder may know (region, sex): {k}." in text
+    constant = protected(PEOPLE.with_columns(country=pl.lit("D")), quasi=["age"], known=["country"])
+    text = words(checked(page(constant, public=public)))
+    assert f"k with all columns that an intruder may know (country): {constant.k}." in text
+    assert "No equivalence class has fewer than 4 records" in text
+    assert "that an intruder may know (" not in words(checked(page(protected(quasi=["age"]), public=public)))

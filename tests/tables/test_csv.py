@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, FileProblem, ParameterError, SchemaError, UnknownColumn
-from shoal.tables import Dialect, Table, csv_reader, read_head, read_table, write_table
+from shoal.tables import Dialect, Table, csv_reader, dialect, read_head, read_table, write_table
 from shoal.tables.text_columns import TextColumn
 
 
@@ -392,6 +392,28 @@ class TestBadInput:
     def test_a_record_longer_than_a_block_is_read(self, read):
         long = "x" * 3_000_000
         assert values(read(f"a,b\n{long},1\n"), "a") == [long]
+
+    @pytest.mark.parametrize("line", ["first", "second", "last", "quoted"])
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_a_line_above_the_limit_is_one_sentence(self, tmp_path, monkeypatch, line, packed):
+        monkeypatch.setattr(dialect, "_HEAD", 1_000)
+        monkeypatch.setattr(dialect, "LONGEST_LINE", 8_000)
+        monkeypatch.setattr(csv_reader, "_BLOCKS", (1_000, 4_000, 8_000))
+        long = "x" * 40_000
+        content = {
+            "first": f"a,{long}\n1,2\n",
+            "second": f"a,b\n{long},1\n" + "2,3\n" * 3_000,
+            "last": "a,b\n" + "2,3\n" * 3_000 + f"{long},1",
+            "quoted": 'a,b\n1,"' + "2,3\n" * 10_000,
+        }[line].encode()
+        path = tmp_path / ("people.csv.gz" if packed else "people.csv")
+        path.write_bytes(gzip.compress(content) if packed else content)
+        with pytest.raises(FileProblem, match=r"has more than 8,000 bytes; check its line ends"):
+            read_table(path)
+        short = content.replace(long.encode(), b"x" * 7_000)
+        if line != "quoted":  # the largest block is not too small for records within the limit
+            path.write_bytes(gzip.compress(short) if packed else short)
+            assert read_table(path).n_rows >= 1
 
     @pytest.mark.parametrize(
         "content",

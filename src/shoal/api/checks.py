@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.api.counted_persons import Persons, find_persons
 from shoal.core.arguments import checked
 from shoal.core.choices import choice
 from shoal.core.grouping import check_k
@@ -20,12 +21,13 @@ from shoal.privacy.confidential import ConfidentialAs, Values, joint_values, rea
 from shoal.privacy.equivalence_classes import EquivalenceClasses, MissingSemantics, equivalence_classes
 from shoal.privacy.k_anonymity import Classes, class_labels, verify_k
 from shoal.schema.columns import Kind, ReleaseWeight, Role, Schema, names_list
-from shoal.schema.loading import complete_schema, load_for_counting
+from shoal.schema.loading import complete_schema, load_for_counting, stated_column
 from shoal.schema.plan import ReadOptions
 from shoal.schema.requirements import Requirements
 from shoal.tables.frames import backend_of
 
 if TYPE_CHECKING:
+    from shoal.flow.holder_record import HolderRecord
     from shoal.tables import Table
 
 
@@ -38,6 +40,10 @@ def assess(
     identifiers: Sequence[str] | None = None,
     other: Sequence[str] | None = None,
     unnamed: str | None = None,
+    unit: str | None = None,
+    household: str | None = None,
+    time: str | None = None,
+    of: str | None = None,
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
@@ -52,6 +58,8 @@ def assess(
     m: int | None = None,
     threshold: float = 0.2,
     contributions: bool = False,
+    original: Any = None,
+    record: HolderRecord | str | Path | None = None,
     read_options: Mapping[str, Any] | ReadOptions | None = None,
     progress: Progress = SILENT,
 ) -> Assessment:
@@ -71,6 +79,13 @@ def assess(
         Further columns, which are not counted.
     unnamed
         The role of every column that is not named, as in :func:`shoal.protect`.
+    unit, household
+        The column of persons and that of households, so that k counts these. A released table lacks them, unless they
+        were replaced by a code; see ``original``.
+    time
+        The column that orders the rows of a person, which is not counted.
+    of
+        What k counts: ``rows``, ``units`` (persons; the default where there is a unit) or ``households``.
     schema
         A schema, the path of a schema file, or TOML text; the other arguments override it.
     kinds
@@ -105,6 +120,11 @@ def assess(
         Records with a re-identification risk above this are counted.
     contributions
         Also measure what each quasi-identifier contributes to the risk.
+    original
+        The original of a released table, which has the unit that the release lacks.
+    record
+        The holder's record of the release, which states the order of its rows; not needed where original and release
+        have the same order.
     read_options
         For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
     progress
@@ -130,8 +150,9 @@ def assess(
     semantics = choice(MissingSemantics, missing_semantics, "missing_semantics")
     changes = {
         "quasi": quasi, "confidential": confidential, "identifiers": identifiers, "other": other, "unnamed": unnamed,
-        "kinds": kinds, "orders": orders, "hierarchies": hierarchies,
-        "sampling_weight": sampling_weight, "release_weight": release_weight, "known": known, "strata": strata,
+        "unit": unit, "household": household, "time": time, "kinds": kinds, "orders": orders,
+        "hierarchies": hierarchies, "sampling_weight": sampling_weight, "release_weight": release_weight,
+        "known": known, "strata": strata,
     }  # fmt: skip
     given = [*names_list(quasi or ()), *names_list(confidential or ()), *names_list(strata or ())]
     table = load_for_counting(data, given, ReadOptions.of(read_options), progress)
@@ -141,6 +162,11 @@ def assess(
     if full.release_weight == ReleaseWeight.DROPPED:  # the table has it nevertheless
         full = replace(full, release_weight=ReleaseWeight.GROUPED)
     names, attributes = full.protected, full.named(Role.CONFIDENTIAL)
+    persons = find_persons(
+        table, full, unit=unit or stated_column(schema, Role.UNIT),
+        household=household or stated_column(schema, Role.HOUSEHOLD), of=of, original=original, record=record,
+        reading=ReadOptions.of(read_options), progress=progress,
+    )  # fmt: skip
     progress.stage("finding equivalence classes")
     matching = equivalence_classes(table, names, semantics)
     columns = _columns(
@@ -158,15 +184,20 @@ def assess(
         m=m,
         risk=_risk(table, full, matching, threshold),
         contributions=_contributions(table, names, progress) if contributions else None,
-        k_with_weight=None if full.released_weight is None else _k(table, full.with_weight, semantics),
-        k_with_known=_k(table, full.known_columns, semantics) if full.known else None,
+        k_with_weight=None if full.released_weight is None else _k(table, full.with_weight, semantics, persons),
+        k_with_known=_k(table, full.known_columns, semantics, persons) if full.known else None,
         weight_counts=full.release_weight != ReleaseWeight.UNCHANGED,
+        of=persons.of,
+        units=persons.per_class(matching),
+        notes=persons.notes,
         backend=backend_of(table.native),
     )
 
 
-def _k(table: Table, names: Sequence[str], semantics: MissingSemantics) -> int:
-    return int(equivalence_classes(table, names, semantics).sizes().min())
+def _k(table: Table, names: Sequence[str], semantics: MissingSemantics, persons: Persons) -> int:
+    matching = equivalence_classes(table, names, semantics)
+    counted = persons.per_class(matching)
+    return int((matching.sizes() if counted is None else counted).min())
 
 
 @checked
@@ -179,6 +210,10 @@ def verify(
     identifiers: Sequence[str] | None = None,
     other: Sequence[str] | None = None,
     unnamed: str | None = None,
+    unit: str | None = None,
+    household: str | None = None,
+    time: str | None = None,
+    of: str | None = None,
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
@@ -197,6 +232,8 @@ def verify(
     t: float | None = None,
     beta: float | None = None,
     delta: float | None = None,
+    original: Any = None,
+    record: HolderRecord | str | Path | None = None,
     read_options: Mapping[str, Any] | ReadOptions | None = None,
     progress: Progress = SILENT,
 ) -> Classes:
@@ -210,13 +247,13 @@ def verify(
     data
         A pandas, polars or pyarrow table, or the path of a file.
     k
-        Minimum number of records in an equivalence class.
+        Minimum number of records in an equivalence class, or of persons or households; see ``of``.
     quasi
         Quasi-identifiers, which are counted together.
     confidential
         Confidential (sensitive) attributes, for the further requirements.
-    identifiers, other, unnamed, schema, kinds, orders, hierarchies, sampling_weight, release_weight,
-    known, strata, confidential_as, missing_semantics
+    identifiers, other, unnamed, unit, household, time, of, schema, kinds, orders, hierarchies, sampling_weight,
+    release_weight, known, strata, confidential_as, missing_semantics, original, record
         As in :func:`shoal.assess`.
     l, l_kind, c, p, alpha, t, beta, delta
         As in :class:`shoal.Requirements`.
@@ -238,13 +275,15 @@ def verify(
     """
     check_k(k, k)
     requirements = Requirements(
-        k=k, l=l, l_kind=l_kind, c=c, p=p, alpha=alpha, t=t, beta=beta, delta=delta
+        k=k, of=of, l=l, l_kind=l_kind, c=c, p=p, alpha=alpha, t=t, beta=beta, delta=delta
     )  # fmt: skip
     if (
         not requirements.beyond_k
         and schema is None
         and missing_semantics == "distinct"
-        and not (sampling_weight or known)
+        and not (sampling_weight or known or unit or household or time or of)
+        and original is None
+        and record is None
     ):
         names = [*names_list(quasi or ()), *names_list(strata or ())]
         data = load_for_counting(data, names, ReadOptions.of(read_options), progress)
@@ -261,18 +300,19 @@ def verify(
             return verify_k(data, names, k)
     found = assess(
         data, quasi=quasi, confidential=confidential, identifiers=identifiers, other=other, unnamed=unnamed,
-        schema=schema, kinds=kinds, orders=orders,
-        hierarchies=hierarchies, sampling_weight=sampling_weight, release_weight=release_weight, known=known,
+        unit=unit, household=household, time=time, of=of, original=original, record=record,
+        schema=schema, kinds=kinds, orders=orders, hierarchies=hierarchies,
+        sampling_weight=sampling_weight, release_weight=release_weight, known=known,
         strata=strata, confidential_as=confidential_as, missing_semantics=missing_semantics,
         l=requirements.recursive_l, read_options=read_options, progress=progress,
     )  # fmt: skip
-    classes = Classes(found.sizes)
+    classes = Classes(found.sizes, found.units, found.of)
+    total = f"of {found.records} records" if found.units is None else found.of.noun
     if classes.k < k:
-        raise GroupTooSmall(f"k={k} is violated, the smallest class has {classes.k} of {found.records} records")
+        raise GroupTooSmall(f"k={k} is violated, the smallest class has {classes.k} {total}")
     if not found.satisfies_k(k):
         raise GroupTooSmall(
-            f"k={k} is violated: with the sampling weight, the smallest class has {found.k_with_weight} of "
-            f"{found.records} records"
+            f"k={k} is violated: with the sampling weight, the smallest class has {found.k_with_weight} {total}"
         )
     require(found, requirements)
     return classes

@@ -190,7 +190,11 @@ class Comparison:
         return comparison_page(self, HEADINGS)
 
     def write(self, *paths: str | Path) -> list[Path]:
-        """Write ``.csv``, ``.svg``, ``.png`` or ``.html`` files, all of them or none, by extension."""
+        """Write ``.csv``, ``.svg``, ``.png`` or ``.html`` files, all of them or none, by extension.
+
+        They state exact losses and successful attacks of the original, so that only their owner can read them (mode
+        0600).
+        """
         if not all(isinstance(path, str | Path) and str(path) for path in paths):
             raise ParameterError("a comparison is written to the paths of files, such as compared.html")
         places = [Path(path) for path in paths]
@@ -198,7 +202,7 @@ class Comparison:
         texts: dict[str, Callable[[], str | bytes]] = {
             ".csv": self.csv, ".svg": self.svg, ".png": self.png, ".html": self.html, ".htm": self.html,
         }  # fmt: skip
-        write_files({place: _writer(texts[place.suffix.lower()]()) for place in places})
+        write_files({place: _writer(texts[place.suffix.lower()]()) for place in places}, private=places)
         return places
 
 
@@ -422,7 +426,7 @@ def _measured(line: Combination, released: Released, original: Table, seed: int)
     schema, sizes = released.schema, released.classes.sizes
     classes = class_risk(sizes)
     names = [*schema.protected, *schema.named(Role.CONFIDENTIAL)]
-    before, after = original.with_types(names), released.table.with_types(names)
+    before, after = released.paired(original).with_types(names), released.table.with_types(names)
     paired = pair_columns(before, after, schema.protected, schema)
     matcher = Matcher(paired)
     linkage = record_linkage(paired, matcher=matcher, sample=_SAMPLE, seed=seed).success

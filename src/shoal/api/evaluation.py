@@ -35,6 +35,9 @@ def evaluate(
     identifiers: Sequence[str] | None = None,
     other: Sequence[str] | None = None,
     unnamed: str | None = None,
+    unit: str | None = None,
+    household: str | None = None,
+    time: str | None = None,
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
@@ -46,6 +49,7 @@ def evaluate(
     control: Any = None,
     population: Any = None,
     target: str | None = None,
+    record: HolderRecord | str | Path | None = None,
     also: Any = None,
     also_record: HolderRecord | str | Path | None = None,
     seed: int = 0,
@@ -57,9 +61,9 @@ def evaluate(
     Parameters
     ----------
     original, released
-        Two tables or paths of files, with the same records in the same order.
-    quasi, confidential, identifiers, other, unnamed, schema, kinds, orders, hierarchies, strata, sampling_weight,
-    release_weight, known
+        Two tables or paths of files, with the same records in the same order, unless ``record`` states the order.
+    quasi, confidential, identifiers, other, unnamed, unit, household, time, schema, kinds, orders, hierarchies, strata,
+    sampling_weight, release_weight, known
         As in :func:`shoal.protect`.
     control
         A table of persons who are not in the release, as a baseline of attribute disclosure.
@@ -67,6 +71,9 @@ def evaluate(
         A table of the whole population, for journalist and marketer risk.
     target
         The target variable of regression and prediction measures.
+    record
+        The holder's record of the release, which states the order of its rows. Releases with a unit or a household have
+        a random order.
     also
         An earlier or parallel release of the same people: measures what both together disclose, by intersection of
         equivalence classes and by differencing of totals. A table with as many records must have them in the same
@@ -102,8 +109,9 @@ def evaluate(
     table = load_typed(original, reading)
     changes = {
         "quasi": quasi, "confidential": confidential, "identifiers": identifiers, "other": other, "unnamed": unnamed,
-        "kinds": kinds, "orders": orders, "hierarchies": hierarchies,
-        "strata": strata, "sampling_weight": sampling_weight, "release_weight": release_weight, "known": known,
+        "unit": unit, "household": household, "time": time,
+        "kinds": kinds, "orders": orders, "hierarchies": hierarchies, "strata": strata,
+        "sampling_weight": sampling_weight, "release_weight": release_weight, "known": known,
     }  # fmt: skip
     full = complete_schema(table, schema, {name: value for name, value in changes.items() if value})
     names, attributes = full.protected, full.named(Role.CONFIDENTIAL)
@@ -117,6 +125,12 @@ def evaluate(
             f"the original has {table.n_rows:,} records and the release {compared.n_rows:,}; evaluate needs the same "
             "records in the same order (in Python, shoal.risk and shoal.utility measure tables of different lengths)"
         )
+    rows = None
+    if full.unit or full.household or record is not None:
+        from shoal.api.released_units import original_rows, read_record
+
+        rows = original_rows(table, compared, full, None if record is None else read_record(record))
+        table = table.in_order(rows)
     options = reading.given()
     known = [name for name in full.known if name not in {*names, *attributes}]
     risks = risk(
@@ -129,22 +143,30 @@ def evaluate(
     )  # fmt: skip
     if also is not None:
         progress.stage("intersecting two releases")
-        attacks, notes = _second_release(original, table, compared, load_typed(also, reading), also_record, full)
+        attacks, notes = _second_release(
+            original, table, compared, load_typed(also, reading), also_record, full, rows
+        )  # fmt: skip
         risks = replace(risks, attacks=(*risks.attacks, *attacks), notes=(*risks.notes, *notes))
     elif also_record is not None:
         raise ParameterError("also_record is the record of another release; name its table with also=")
     return risks, uses
 
 
-def _second_release(
-    given: Any, original: Table, released: Table, also: Table, record: HolderRecord | str | Path | None, schema: Schema
-) -> tuple[list[Attack], list[str]]:
-    """Return the attacks of an intruder who has two releases, and what could not be measured."""
+def _second_release(  # noqa: PLR0917 - one value for each of the two tables
+    given: Any, original: Table, released: Table, also: Table, record: HolderRecord | str | Path | None, schema: Schema,
+    order: NDArray[np.int64] | None = None,
+) -> tuple[list[Attack], list[str]]:  # fmt: skip
+    """Return the attacks of an intruder who has two releases, and what could not be measured.
+
+    ``original`` has the order of the release; ``order`` has the row of each of its rows in the table that was given.
+    """
     from shoal.evaluate.differencing import differencing_attacks, differencing_of_totals
     from shoal.evaluate.intersection import intersection_attacks
 
     names = schema.protected
     rows = _rows_of_other(given, original, also, record, schema)
+    if order is not None and rows is not None and record is not None:
+        rows = rows[order]  # found in the order of the table that was given
     attacks, notes = intersection_attacks(original, released, also, names, rows=rows, schema=schema)
     shared = [name for name in names if name in also.names and name not in schema.strata]
     missing = None if rows is None else np.flatnonzero(rows < 0)
@@ -174,6 +196,11 @@ def _rows_of_other(
 ) -> NDArray[np.int64] | None:
     """Return the row of each record in the other release; None if that is not known."""
     if record is None:
+        if schema.unit or schema.household:
+            raise ParameterError(
+                "the rows of releases with a unit or a household are in a random order; name the holder's record of "
+                "the other release with also_record= (command line: --also-record)"
+            )
         return np.arange(original.n_rows) if also.n_rows == original.n_rows else None
     from shoal.flow.holder_record import HolderRecord
     from shoal.flow.record_matching import match_records
@@ -184,7 +211,9 @@ def _rows_of_other(
             f"the holder's record is that of a release with {known.rows.height:,} records, and the other release has "
             f"{also.n_rows:,}; name the record that was written beside it"
         )
-    table = original
+    table = given if isinstance(given, Table) else original
+    if not isinstance(given, str | Path | Table) and (schema.unit or schema.household):
+        table = Table.from_native(given)  # in the order that was given
     if isinstance(given, str | Path):  # columns that stay unchanged are hashed as they are written
         table, _ = load_with_schema(given, schema=schema)
     earlier = match_records(known, table).earlier

@@ -20,6 +20,7 @@ from shoal.flow.group import Blocks, Grouped, find_blocks, group_records
 from shoal.flow.prepare import MethodData, Prepared, prepare
 from shoal.flow.recode import recode_table, resolve_recodes
 from shoal.flow.released import Released, check_loss, release_table
+from shoal.flow.relinked import check_relinking
 from shoal.methods.registry import get_method
 from shoal.methods.running import run
 from shoal.schema.columns import Recode, Schema
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
     from shoal.flow.holder_record import HolderRecord
 
 SCHEMA_FIELDS = (
-    "quasi", "confidential", "identifiers", "other", "unnamed", "kinds", "orders", "column_weights", "strata",
-    "sampling_weight", "release_weight", "known", "missing", "recode", "hierarchies",
+    "quasi", "confidential", "identifiers", "other", "unnamed", "unit", "household", "time", "kinds", "orders",
+    "column_weights", "strata", "sampling_weight", "release_weight", "known", "missing", "recode", "hierarchies",
 )  # fmt: skip
 """Arguments that change the schema."""
-REQUIREMENT_FIELDS = ("max_size", "global_recoding", "l", "l_kind", "c", "p", "alpha", "t", "beta")
+REQUIREMENT_FIELDS = ("of", "max_size", "global_recoding", "l", "l_kind", "c", "p", "alpha", "t", "beta")
 """Arguments that are requirements beside k."""
 
 
@@ -50,6 +51,10 @@ def protect(
     identifiers: Sequence[str] | None = None,
     other: Sequence[str] | None = None,
     unnamed: str | None = None,
+    unit: str | None = None,
+    household: str | None = None,
+    time: str | None = None,
+    of: str | None = None,
     method: str | Callable[..., Any] = "auto",
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
@@ -81,6 +86,7 @@ def protect(
     previous: HolderRecord | str | Path | None = None,
     accept_second_release: bool = False,
     accept_loss: bool = False,
+    accept_relinking: bool = False,
     progress: Progress = SILENT,
 ) -> Release:
     """Protect a table: group at least k records and replace their quasi-identifiers by one representative.
@@ -92,7 +98,7 @@ def protect(
     data
         A pandas, polars or pyarrow table, or the path of a file.
     k
-        Minimum number of records with identical quasi-identifiers.
+        Minimum number of records with identical quasi-identifiers; of different persons where there is a unit.
     quasi
         Quasi-identifiers (key variables). They are replaced.
     confidential
@@ -104,6 +110,15 @@ def protect(
     unnamed
         The role of every column that is not named: ``other``, ``quasi``, ``identifiers`` or ``confidential``. If not
         given, a column whose role is not stated raises :class:`shoal.errors.SchemaError`.
+    unit
+        The column that says which rows belong to one person, where a person has several. Dropped; k then counts
+        persons, and rows are released in a random order.
+    household
+        The column that says which persons belong to one household. Dropped.
+    time
+        The column that orders the rows of a person. Dropped, unless it is also named in another role.
+    of
+        What k counts: ``rows``, ``units`` (persons; the default where there is a unit) or ``households``.
     method
         A name from :func:`shoal.all_methods`, or a function ``f(points, k)`` that returns labels.
     schema
@@ -174,6 +189,9 @@ def protect(
     accept_loss
         Allow a release whose information loss is over 100 %, or in which a column with different values has one value
         left; otherwise :class:`shoal.errors.LossNotAccepted` is raised.
+    accept_relinking
+        With a unit: allow a release whose columns put the rows of more than 5 % of the persons with several rows
+        together again; otherwise :class:`shoal.errors.LinksNotAccepted` is raised.
     progress
         Progress callback.
 
@@ -198,7 +216,7 @@ def protect(
     plan = Plan(full_schema, requirements, call, decimals, sums, reading)
     return run_plan(
         table, plan, previous=previous, accept_second_release=accept_second_release, accept_loss=accept_loss,
-        progress=progress,
+        accept_relinking=accept_relinking, progress=progress,
     )  # fmt: skip
 
 
@@ -220,6 +238,7 @@ def run_plan(
     previous: HolderRecord | str | Path | None = None,
     accept_second_release: bool = False,
     accept_loss: bool = False,
+    accept_relinking: bool = False,
     progress: Progress = SILENT,
 ) -> Release:
     """Run a plan on a table: fit, prepare, group, satisfy, recode, recount.
@@ -230,7 +249,7 @@ def run_plan(
         The table.
     plan
         Schema, requirements and method.
-    previous, accept_second_release, accept_loss
+    previous, accept_second_release, accept_loss, accept_relinking
         As in :func:`protect`.
     progress
         Progress callback.
@@ -259,6 +278,8 @@ def run_plan(
         released = run_prepared(prepared, plan, progress=progress)
     if not accept_loss:
         check_loss(prepared, released)
+    if not accept_relinking:
+        check_relinking(released.remarks)
     return Release(released, table)
 
 
@@ -267,10 +288,10 @@ def run_prepared(
 ) -> Released:
     """Run the stages after preparing; ``data`` shares encoded arrays between plans for one prepared table."""
     requirements = plan.requirements
-    blocks = find_blocks(prepared, requirements.k)
+    blocks = find_blocks(prepared, requirements)
     shared = data is not None and not blocks.suppressed
     arrays = data if data is not None and shared else MethodData(prepared, blocks.suppressed)
-    if requirements.beyond_k or requirements.global_recoding:
+    if requirements.beyond_k or requirements.global_recoding or prepared.counted(requirements) is not None:
         grouped = _grouped_beyond_k(prepared, plan, arrays, blocks, progress)
     else:
         grouped = group_records(prepared, requirements, plan.method, data=arrays, blocks=blocks, progress=progress)

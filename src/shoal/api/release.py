@@ -142,7 +142,7 @@ class Release:
 
     @property
     def k(self) -> int:
-        """The size of the smallest equivalence class of the finished table."""
+        """The smallest number of what k counts (records, persons or households) in a class of the finished table."""
         return self.classes.k
 
     @cached_property
@@ -154,7 +154,7 @@ class Release:
         known = [name for name in self.schema.known_columns if name not in {*confidential, weight}]
         names = [*known, *confidential, *([] if weight is None else [weight])]
         return risk(
-            self._needed_original().with_types(names), self.table.with_types(names), quasi=known,
+            self._paired_original().with_types(names), self.table.with_types(names), quasi=known,
             confidential=confidential, sampling_weight=weight, schema=self.schema,
         )  # fmt: skip
 
@@ -164,7 +164,7 @@ class Release:
         from shoal.evaluate.utility import utility
 
         names = [*self.schema.protected, *self.schema.named(Role.CONFIDENTIAL)]
-        original, released = self._needed_original().with_types(names), self.table.with_types(names)
+        original, released = self._paired_original().with_types(names), self.table.with_types(names)
         return utility(original, released, columns=names, schema=self.schema)
 
     def loss_table(self) -> Any:
@@ -197,7 +197,8 @@ class Release:
     ) -> list[Path]:
         """Write table, manifest, holder's record and, if requested, reports; all of them or none.
 
-        Table, manifest and public report can be handed out. The holder's record and the full report are confidential.
+        Table, manifest and public report can be handed out; their permissions follow the umask. The holder's record and
+        the full report are confidential: they have mode 0600, also where they replace a file with another one.
 
         Parameters
         ----------
@@ -231,7 +232,9 @@ class Release:
 
         def write_table(temporary: Path) -> None:
             write_directly(self.table, temporary, target=path)
-            found.append(recount_file(temporary, path, self.table, self.schema, self.plan.requirements))
+            found.append(
+                recount_file(temporary, path, self.table, self.schema, self.plan.requirements, self.released.units)
+            )
 
         def write_manifest(temporary: Path) -> None:
             write_text(temporary, self.manifest_json(found[0]))
@@ -244,7 +247,8 @@ class Release:
             writers[Path(report)] = self._report_writer(self._original, public=False)
         if public_report is not None:
             writers[Path(public_report)] = self._report_writer(None, public=True)
-        write_files(writers, private=() if record is None else (record,))
+        confidential = [Path(place) for place in (record, report) if place is not None]
+        write_files(writers, private=confidential)
         return list(writers)
 
     @checked
@@ -254,7 +258,7 @@ class Release:
         Parameters
         ----------
         path
-            A ``.html`` file.
+            A ``.html`` file; its mode is 0600, that of a public report follows the umask.
         public
             The variant for publication: no figures of the original other than the loss, no attacks, no signature.
         original
@@ -270,7 +274,8 @@ class Release:
         path = Path(path)
         check_report(path, self._inputs())
         given = self._original if original is None else Table.from_native(original)
-        write_files({path: self._report_writer(None if public else given, public=public)})
+        writer = self._report_writer(None if public else given, public=public)
+        write_files({path: writer}, private=() if public else (path,))
         return path
 
     def _needed_original(self) -> Table:
@@ -280,6 +285,9 @@ class Release:
                 "or shoal.utility(original, release.data)"
             )
         return self._original
+
+    def _paired_original(self) -> Table:
+        return self.released.paired(self._needed_original())
 
     def _record(self, original: Table, written: WrittenFile) -> HolderRecord:
         from shoal.flow.holder_record import holder_record
@@ -295,6 +303,7 @@ class Release:
         def write(path: Path) -> None:
             from shoal.report.page import render_report
 
-            write_text(path, render_report(self.released, original, public=public))
+            paired = None if original is None else self.released.paired(original)
+            write_text(path, render_report(self.released, paired, public=public))
 
         return write

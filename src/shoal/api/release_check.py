@@ -15,7 +15,7 @@ from shoal.errors import FileProblem, ParameterError, SchemaError
 from shoal.flow.manifest import MANIFEST_VERSION, stated_plan_digest
 from shoal.flow.recount_sql import recount_entry
 from shoal.schema.plan import ReadOptions
-from shoal.schema.requirements import Requirements
+from shoal.schema.requirements import Of, Requirements
 
 _BLOCK = 2**20
 
@@ -150,8 +150,9 @@ def _plan_check(stated: Mapping[str, Any]) -> Check:
         quasi, confidential = _roles(stated)
         same = stated_plan_digest(dict(stated)) == stated["plan"]
         kept = [entry["name"] for entry in stated["schema"]["columns"] if not entry.get("dropped")]
-        statement = recount_entry(quasi, confidential, kept) == stated.get("recount")
-    except (KeyError, TypeError):
+        of = Of(stated["k"].get("of", "rows"))
+        statement = recount_entry(quasi, confidential, kept, of) == stated.get("recount")
+    except (KeyError, TypeError, ValueError):
         same = statement = False
     texts = ["the plan has the digest that is stated" if same else "the plan was changed after the release"]
     if not statement:
@@ -173,6 +174,7 @@ def _recount(
     quasi, confidential = _roles(stated)
     requested = {name: value for name, value in stated["requirements"].items() if name != "max_size"}
     requested.pop("global_recoding", None)
+    requested.pop("of", None)
     requirements = Requirements(**requested)
     kinds = {entry["name"]: entry["kind"] for entry in stated["schema"]["columns"] if entry["name"] in confidential}
     compared = stated.get("confidential_compared", {})
@@ -189,8 +191,13 @@ def _recount(
         )  # fmt: skip
     except SchemaError as problem:  # a column of the plan is not in the file
         return Check("recount", False, str(problem))
-    texts = [f"k={requirements.k} requested, {found.k} counted"]
-    holds = found.k >= requirements.k and found.k == stated["k"]["achieved"]
+    of = Of(stated["k"].get("of", "rows"))
+    if of == Of.ROWS:
+        texts = [f"k={requirements.k} requested, {found.k} counted"]
+    else:
+        rows = f"k={requirements.k} {of.noun} requested, {found.k} records counted in the smallest class"
+        texts = [f"{rows}; the table does not show whose they are, so count {of.noun} with --original and --record"]
+    holds = found.k >= requirements.k and found.k == stated["k"]["achieved" if of == Of.ROWS else "rows"]
     for name, (wanted, achieved, enough) in found.achieved(requirements).items():
         if name == "t" and unknown:
             texts.append(f'the order or hierarchy of "{unknown[0]}" is not public, so t was not counted')

@@ -9,7 +9,7 @@ import typer
 from shoal.cli import flags
 
 
-@flags.command("roles", "counting", "reading", "output")
+@flags.command("roles", "persons", "released", "counting", "reading", "output")
 def assess_command(
     given: flags.Given,
     file: flags.File,
@@ -33,6 +33,7 @@ def assess_command(
             schema=given.schema,
             **given.columns(),
             **given.counting(),
+            **given.released(),
             l=l,
             m=m,
             threshold=threshold,
@@ -47,11 +48,13 @@ def assess_command(
 
 
 def _draw(assessment: Any) -> None:
-    from shoal.cli.terminal import console, draw_rows
+    from shoal.cli.terminal import console, draw_rows, printable
 
     several = len(assessment.columns) > 1
     heads = ["measure", "all", *assessment.columns, "meaning"] if several else ["measure", "", "meaning"]
     rows = [row if several else (row[0], row[1], row[-1]) for row in assessment.rows()]
+    for note in assessment.notes:
+        console().print(printable(note), soft_wrap=True)
     title = f"{assessment.records:,} records in {assessment.sizes.size:,} equivalence classes"
     draw_rows(title, heads, rows)
     risk = assessment.risk

@@ -11,7 +11,7 @@ from shoal.cli import flags
 from shoal.errors import ParameterError
 
 
-@flags.command("roles", "treatment", "models", "reading", "output", without=("l", "t"))
+@flags.command("roles", "persons", "treatment", "models", "reading", "output", without=("l", "t"))
 def compare_command(
     given: flags.Given,
     file: flags.File,

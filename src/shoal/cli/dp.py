@@ -57,6 +57,21 @@ def dp_command(
         list[str] | None,
         typer.Option(metavar="NAMES", help="Columns to release; those with bounds or categories if not given."),
     ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The column that numbers persons with several rows: epsilon and delta are then per person. Needs "
+            "--rows-per-person.",
+        ),
+    ] = None,
+    rows_per_person: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="How many rows of a person are used at most, drawn at random; chosen without looking at the data.",
+        ),
+    ] = None,
     k: Annotated[int | None, typer.Option("-k", "--k", help="The size of groups or parts.")] = None,
     delta: Annotated[
         float | None, typer.Option(help="For strongly-safe and epsilon-safe: the probability of failure.")
@@ -101,6 +116,8 @@ def dp_command(
             categories={name: text.split("|") for name, text in flags.split_pairs(categories, "--categories").items()},
             decimals=_decimals(decimals),
             default=flags.split_pairs(default, "--default"),
+            unit=unit,
+            rows_per_person=rows_per_person,
             read_options=given.read_options(),
             progress=progress,
             **{name: value for name, value in options.items() if value is not None},
@@ -147,7 +164,8 @@ def _draw(made: PrivateRelease, paths: list[Path]) -> None:
         for line in made.accountant.spends
     ]
     total = ("sum", "", "", "", f"{made.accountant.spent_epsilon:.4g} of {made.accountant.epsilon:g}")
-    draw_rows("\nprivacy accounting", ["query", "epsilon", "times", "parts", "total"], [*rows, total])
+    heading = "privacy accounting" if made.guarantee.rows_per_person is None else "privacy accounting per record"
+    draw_rows(f"\n{heading}", ["query", "epsilon", "times", "parts", "total"], [*rows, total])
     draw_warnings(made.warnings)
     draw_written(paths)
 

@@ -24,6 +24,9 @@ def evaluate_command(
     target: Annotated[
         str | None, typer.Option(metavar="NAME", help="Target variable of the regression and prediction measures.")
     ] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Holder's record of the release; it states the order of rows with --unit.")
+    ] = None,
     also: Annotated[
         Path | None, typer.Option(help="Earlier or parallel release of the same people; measures both together.")
     ] = None,
@@ -42,8 +45,8 @@ def evaluate_command(
     with drawn_progress(quiet=given.silent) as progress:
         risks, uses = evaluate(
             original, released, schema=given.schema, **given.columns(), control=control, population=population,
-            target=target, also=also, also_record=also_record, seed=seed, read_options=given.read_options(),
-            progress=progress,
+            target=target, record=record, also=also, also_record=also_record, seed=seed,
+            read_options=given.read_options(), progress=progress,
         )  # fmt: skip
     if given.json:
         flags.print_json({"risk": risks.to_dict(), "utility": uses.to_dict()})

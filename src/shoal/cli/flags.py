@@ -52,6 +52,14 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
             ),
             None,
         ),
+        "unit": (_one(str, "Column that says which rows belong to one person; removed.", metavar="NAME"), None),
+        "household": (
+            _one(str, "Column that says which persons belong to one household; removed.", metavar="NAME"), None,
+        ),
+        "time": (
+            _one(str, "Column that orders the rows of a person; removed unless named in another role.", metavar="NAME"),
+            None,
+        ),
         "schema": (_one(Path, "TOML file with roles and kinds, as drafted by shoal schema."), None),
         "numeric": (_names("Columns to treat as numbers."), None),
         "nominal": (_names("Columns to treat as unordered categories."), None),
@@ -71,6 +79,13 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
             None,
         ),
         "known": (_names("Further columns that an intruder may know; k is also counted with them."), None),
+    },
+    "persons": {
+        "of": (_one(str, "What k counts: rows, units (persons; default with --unit) or households."), None),
+    },
+    "released": {
+        "original": (_one(Path, "Original of a released table, which has the unit that the release lacks."), None),
+        "record": (_one(Path, "Holder's record of the release, which states the order of its rows."), None),
     },
     "treatment": {
         "column_weight": (_names("Weights of columns in distances, for example age=2,income=0.5.", "NAME=X"), None),
@@ -195,6 +210,9 @@ class Given:
             "identifiers": self.names("identifiers"),
             "other": self.names("other"),
             "unnamed": self.values.get("unnamed"),
+            "unit": self.values.get("unit"),
+            "household": self.values.get("household"),
+            "time": self.values.get("time"),
             "kinds": kinds or None,
             "orders": {name: order.split("<") for name, order in ordinal.items() if order} or None,
             "hierarchies": split_pairs(self.values.get("hierarchy"), "--hierarchy") or None,
@@ -216,6 +234,8 @@ class Given:
         arguments = {name: self.values[name] for name in ("l", "c", "p", "alpha", "t", "beta") if name in self.values}
         if self.values.get("l_kind") is not None:
             arguments["l_kind"] = self.values["l_kind"]
+        if self.values.get("of") is not None:
+            arguments["of"] = self.values["of"]
         if "max_size" in self.values:
             arguments |= {"max_size": self.values["max_size"], "global_recoding": self.values["global_recoding"]}
         return arguments
@@ -235,6 +255,10 @@ class Given:
             "confidential_as": self.values.get("confidential_as") or "separate",
             "missing_semantics": self.values.get("missing_semantics") or "distinct",
         }
+
+    def released(self) -> dict[str, Any]:
+        """Return what k counts in a released table, and from which files."""
+        return {name: self.values.get(name) for name in ("of", "original", "record")}
 
     def read_options(self) -> dict[str, Any]:
         """Return what the reader of text files has to know; ``tab`` or a backslash and t mean a tabulator."""

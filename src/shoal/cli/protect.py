@@ -10,7 +10,7 @@ import typer
 from shoal.cli import flags
 
 
-@flags.command("roles", "treatment", "models", "reading", "output")
+@flags.command("roles", "persons", "treatment", "models", "reading", "output")
 def protect_command(
     given: flags.Given,
     file: flags.File,
@@ -41,6 +41,10 @@ def protect_command(
     accept_loss: Annotated[
         bool,
         typer.Option("--accept-loss", help="Allow a loss over 100 %, or a column with one value left in the output."),
+    ] = False,
+    accept_relinking: Annotated[
+        bool,
+        typer.Option("--accept-relinking", help="Allow columns that put the rows of a person together again (--unit)."),
     ] = False,
     accept_second_release: Annotated[
         bool,
@@ -82,6 +86,7 @@ def protect_command(
             previous=previous,
             accept_second_release=accept_second_release,
             accept_loss=accept_loss,
+            accept_relinking=accept_relinking,
             progress=progress,
         )
         progress.stage("writing")

@@ -39,7 +39,7 @@ def schema_command(
     schema = infer_schema(load_typed(file, ReadOptions.of(given.read_options())))
     text = format_schema(schema, file.name)
     if output is not None:
-        write_files({output: lambda target: write_text(target, text)})
+        write_files({output: lambda target: write_text(target, text)}, private=(output,))
     if given.json:
         flags.print_json(schema_dict(schema))
     elif output is None:

@@ -133,6 +133,18 @@ _WEIGHT_TEXTS = {
 }
 
 
+def _persons_text(counts: dict[str, Any]) -> str:
+    """Return how many persons and households the table has, if that is known."""
+    known = [f"{counts[name]:,} {name}" for name in ("persons", "households") if name in counts]
+    return f" of {' and '.join(known)}" if known else ""
+
+
+def _k_text(release: Release) -> str:
+    """Return what k counts where that is not records."""
+    classes = release.classes
+    return "" if classes.units is None else f" {classes.of.noun} ({classes.k_rows} records in the smallest class)"
+
+
 def _summary(release: Release) -> list[tuple[str, str]]:
     """Return the lines of the summary: what was done, achieved and lost."""
     manifest, sizes, loss = release.manifest, release.grouping.sizes, release.loss
@@ -140,9 +152,9 @@ def _summary(release: Release) -> list[tuple[str, str]]:
     resolved = ", ".join(entry["algorithm"] for entry in method["resolved"])
     requested = method["requested"]["name"]
     rows = [
-        ("records", f"{release.grouping.n:,}"),
+        ("records", f"{release.grouping.n:,}" + _persons_text(manifest["input"])),
         ("method", resolved if resolved.partition("@")[0] == requested else f"{requested} (selected {resolved})"),
-        ("k requested / achieved", f"{release.grouping.k} / {release.k}"),
+        ("k requested / achieved", f"{release.grouping.k} / {release.k}" + _k_text(release)),
         *((f"k {name.replace('_', ' ')}", str(value)) for name, value in release.released.recount.known_k().items()),
         (
             "groups",

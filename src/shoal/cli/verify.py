@@ -11,7 +11,7 @@ from shoal.cli import flags
 from shoal.errors import ParameterError, SchemaError
 
 
-@flags.command("roles", "models", "counting", "reading", "output")
+@flags.command("roles", "persons", "released", "models", "counting", "reading", "output")
 def verify_command(
     given: flags.Given,
     file: flags.File,
@@ -42,13 +42,14 @@ def verify_command(
     from shoal.api.checks import assess, requirements_of
     from shoal.cli.terminal import drawn_progress
 
-    requirements = requirements_of(k, delta=delta, **given.requirements())
+    requirements = requirements_of(k, delta=delta, **given.requirements())  # raises before the file is read
     with drawn_progress(quiet=given.silent) as progress:
         assessment = assess(
             file,
             schema=given.schema,
             **given.columns(),
             **given.counting(),
+            **given.released(),
             l=requirements.recursive_l,
             read_options=given.read_options(),
             progress=progress,
@@ -75,7 +76,7 @@ def _verify_release(
     from shoal.api.release_check import verify_release
     from shoal.cli.terminal import console, drawn_progress, printable
 
-    stated = {**given.columns(), **given.requirements(), **further, "schema": given.schema}
+    stated = {**given.columns(), **given.requirements(), **given.released(), **further, "schema": given.schema}
     named = [name for name, value in stated.items() if value is not None]
     if named:
         raise ParameterError(
@@ -100,7 +101,7 @@ def _verify_release(
 def _result(assessment: Any, k: int, achieved: dict[str, Any], *, holds: bool) -> dict[str, Any]:
     return {
         "satisfied": holds,
-        "k": {"requested": k, "achieved": assessment.k, **assessment.known_k()},
+        "k": {"requested": k, "achieved": assessment.k, **assessment.known_k(), **_persons(assessment)},
         **{
             name: {"requested": requested, "achieved": value if value < float("inf") else None}
             for name, (requested, value, _) in achieved.items()
@@ -111,24 +112,33 @@ def _result(assessment: Any, k: int, achieved: dict[str, Any], *, holds: bool) -
     }
 
 
+def _persons(assessment: Any) -> dict[str, Any]:
+    return {} if assessment.units is None else {"of": str(assessment.of), "rows": int(assessment.sizes.min())}
+
+
 def _draw(assessment: Any, k: int, achieved: dict[str, Any]) -> None:
     from rich.text import Text
 
-    from shoal.cli.terminal import console
+    from shoal.cli.terminal import console, printable
 
     out = console()
-    below = assessment.records_below(k)
-    found = (
-        f": the smallest of {assessment.sizes.size:,} equivalence classes has {assessment.k:,} of "
-        f"{assessment.records:,} records" + (f"; {below:,} records are in classes below {k}" if below else "")
+    below, noun = assessment.records_below(k), assessment.of.noun
+    of_all = f"of {assessment.records:,} records" if assessment.units is None else f"{noun}"
+    found = f": the smallest of {assessment.sizes.size:,} equivalence classes has {assessment.k:,} {of_all}" + (
+        f"; {below:,} records are in classes below {k}" if below else ""
     )
-    out.print(Text.assemble(f"k={k} is ", _verdict(assessment.k >= k), found))
+    counts = "" if assessment.units is None else f" {noun}"
+    out.print(Text.assemble(f"k={k}{counts} is ", _verdict(assessment.k >= k), found))
+    if assessment.units is not None:
+        out.print(f"rows: the smallest class has {int(assessment.sizes.min()):,} of {assessment.records:,} records")
+    for note in assessment.notes:
+        out.print(printable(note), soft_wrap=True)
     if assessment.k_with_weight is not None:
-        text = f" with the sampling weight: the smallest class has {assessment.k_with_weight:,} records"
+        text = f" with the sampling weight: the smallest class has {assessment.k_with_weight:,} {noun}"
         counted = [f"k={k} is ", _verdict(assessment.satisfies_k(k))] if assessment.weight_counts else ["not counted,"]
         out.print(Text.assemble(*counted, text))
     if assessment.k_with_known is not None:
-        text = f"with all columns that an intruder may know: the smallest class has {assessment.k_with_known:,} records"
+        text = f"with all columns that an intruder may know: the smallest class has {assessment.k_with_known:,} {noun}"
         out.print(text)
     for name, (requested, value, enough) in achieved.items():
         out.print(Text.assemble(f"{name}={requested:g} is ", _verdict(enough), f": the table has {name}={value:.4g}"))

@@ -94,13 +94,34 @@ def add_column(
 
 def class_sizes(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return the number of records of each equivalence class: records that share both hashes."""
+    return np.diff(_ordered_classes(first, second)[1], prepend=-1)
+
+
+def class_numbers(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the class of each record, numbered as :func:`class_sizes` lists them.
+
+    Examples
+    --------
+    >>> hashes = np.array([7, 3, 7], np.uint64)
+    >>> class_sizes(hashes, hashes).tolist(), class_numbers(hashes, hashes).tolist()
+    ([1, 2], [1, 0, 1])
+    """
+    order, ends = _ordered_classes(first, second)
+    numbers = np.empty(first.size, np.int64)
+    numbers[order] = np.repeat(np.arange(ends.size), np.diff(ends, prepend=-1))
+    return numbers
+
+
+def _ordered_classes(
+    first: NDArray[np.uint64], second: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the records in an order with equal ones together, and the place of the last record of each class."""
     order = np.argsort(first)
     same = first[order][1:] == first[order][:-1]
     if (same & (second[order][1:] != second[order][:-1])).any():  # two different keys share the first hash
         order = np.lexsort((second, first))
         same = (first[order][1:] == first[order][:-1]) & (second[order][1:] == second[order][:-1])
-    ends = np.append(np.flatnonzero(~same), first.size - 1)
-    return np.diff(ends, prepend=-1)
+    return order, np.append(np.flatnonzero(~same), first.size - 1)
 
 
 @inner

@@ -266,3 +266,22 @@ def within_group_distance(
     0.0
     """
     return float(group_distances(codes, labels, column_weights).sum())
+
+
+def distinct_per_class(labels: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of different codes in each class 0, 1, ...; O(n log n).
+
+    Parameters
+    ----------
+    labels
+        The class of each record, without a gap.
+    codes
+        A code from 0 for each record, such as the person that it belongs to.
+
+    Examples
+    --------
+    >>> distinct_per_class(np.array([0, 0, 1, 1]), np.array([5, 5, 5, 6])).tolist()
+    [1, 2]
+    """
+    width = int(codes.max(initial=0)) + 1
+    return np.bincount(np.unique(labels * width + codes) // width).astype(np.int64)

@@ -36,7 +36,7 @@ def declared_numbers(series: nw.Series[Any], kind: NumberKind, dialect: Dialect 
     >>> declared_numbers(texts, "integer", None).tolist()
     [7.0, 30.5, inf, nan, nan]
     """
-    column = _column(series)
+    column = stored_values(series)
     if isinstance(column, list):
         texts = pl.Series([value if isinstance(value, str) else None for value in column], dtype=pl.String)
         found = _numbers(texts, kind, dialect)
@@ -67,7 +67,7 @@ def declared_codes(
             return default
         return codes.get(category_key(value), default)
 
-    column = _column(series)
+    column = stored_values(series)
     if isinstance(column, list):
         return np.array([code(value) for value in column], np.int64)
     if column.dtype.is_nested() or column.dtype == pl.Object:
@@ -103,7 +103,7 @@ def category_key(value: Any) -> str:
     return f"-{number}" if match[1] == "-" and number != "0" else number
 
 
-def _column(series: nw.Series[Any]) -> pl.Series | list[Any]:
+def stored_values(series: nw.Series[Any]) -> pl.Series | list[Any]:
     """Return a column as polars stores it, or as a list if its library keeps Python objects."""
     native = series.to_native()
     if series.implementation.is_pandas_like() and (native.dtype == object or series.dtype == nw.Categorical):

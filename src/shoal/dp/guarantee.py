@@ -24,8 +24,8 @@ class Neighbours(StrEnum):
 
 
 _DESCRIPTIONS = {
-    Neighbours.ADD_REMOVE: "one record more or less",
-    Neighbours.REPLACE: "one record with other values",
+    Neighbours.ADD_REMOVE: "one {} more or less",
+    Neighbours.REPLACE: "one {} with other values",
 }
 
 
@@ -43,6 +43,8 @@ class Guarantee:
         The neighbouring relation.
     public
         Quantities that are considered public and are not protected.
+    rows_per_person
+        Where the guarantee is per person: how many rows of a person are used at most. None: it is per record.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Guarantee:
     delta: float = 0.0
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     public: tuple[str, ...] = ()
+    rows_per_person: int | None = None
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -66,8 +69,36 @@ class Guarantee:
     def sentence(self) -> str:
         """The guarantee in words."""
         known = f"; public: {', '.join(self.public)}" if self.public else ""
-        relation = _DESCRIPTIONS[self.neighbours]
+        relation = _DESCRIPTIONS[self.neighbours].format("record" if self.rows_per_person is None else "person")
+        if self.rows_per_person is not None:
+            rows = "1 row" if self.rows_per_person == 1 else f"{self.rows_per_person} rows"
+            relation += f", of whom at most {rows} are used"
         return f"({self.epsilon:g}, {self.delta:g})-differential privacy; neighbours: {relation}{known}"
+
+    def for_persons(self, rows: int) -> Guarantee:
+        """Return the guarantee per person that follows where at most so many records of a person are used.
+
+        Group privacy: m epsilon, and delta (e^(m epsilon) - 1) / (e^epsilon - 1) for m records.
+
+        Examples
+        --------
+        >>> Guarantee(0.25).for_persons(4).sentence
+        '(1, 0)-differential privacy; neighbours: one person more or less, of whom at most 4 rows are used'
+        """
+        from shoal.dp.person_rows import delta_factor
+
+        if self.neighbours == Neighbours.REPLACE:
+            raise ParameterError(
+                "a guarantee per person needs neighbours that differ in the presence of records (add-remove): the "
+                "number of records depends on how many rows a person has"
+            )
+        delta = self.delta * delta_factor(rows, self.epsilon) if self.delta else 0.0
+        if delta >= 1:
+            raise ParameterError(
+                f"epsilon={self.epsilon:g} and delta={self.delta:g} per record give no guarantee for {rows} rows per "
+                "person; choose fewer rows or a smaller epsilon"
+            )
+        return Guarantee(rows * self.epsilon, delta, self.neighbours, self.public, rows)
 
     def for_replacement(self) -> Guarantee:
         """Return the guarantee for *replace* neighbours that follows: one record less, then one record more.
@@ -82,7 +113,7 @@ class Guarantee:
             raise ParameterError(
                 f"epsilon={self.epsilon:g} and delta={self.delta:g} give no guarantee for records that are replaced"
             )
-        return Guarantee(2 * self.epsilon, delta, Neighbours.REPLACE, self.public)
+        return Guarantee(2 * self.epsilon, delta, Neighbours.REPLACE, self.public, self.rows_per_person)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the guarantee for a manifest."""
@@ -91,6 +122,7 @@ class Guarantee:
             "delta": self.delta,
             "neighbours": str(self.neighbours),
             "public": list(self.public),
+            **({} if self.rows_per_person is None else {"rows_per_person": self.rows_per_person}),
             "sentence": self.sentence,
         }
 

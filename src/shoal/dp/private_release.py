@@ -22,7 +22,8 @@ from shoal.dp.domain import Domain
 from shoal.dp.guarantee import Guarantee, Neighbours, check_epsilon
 from shoal.dp.mechanisms import MechanismResult, check_mechanism
 from shoal.dp.opendp_library import library
-from shoal.errors import DataError, ParameterError
+from shoal.dp.person_rows import PersonLimit, limited, person_limit
+from shoal.errors import DataError, ParameterError, SchemaError
 from shoal.schema.columns import names_list
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table, write_files
@@ -85,7 +86,8 @@ class PrivateRelease:
         return f"{self.table.n_rows:,} records of {columns}; mechanism {self.manifest['mechanism']['name']}"
 
     def _budget(self) -> str:
-        spent = f"privacy budget: epsilon {self.accountant.spent_epsilon:.4g} of {self.accountant.epsilon:g} spent"
+        per = "" if self.guarantee.rows_per_person is None else " per record"
+        spent = f"privacy budget{per}: epsilon {self.accountant.spent_epsilon:.4g} of {self.accountant.epsilon:g} spent"
         if not self.accountant.delta:
             return spent
         return f"{spent}, delta {self.accountant.spent_delta:.4g} of {self.accountant.delta:g}"
@@ -131,7 +133,7 @@ class PrivateRelease:
 
 
 @checked
-def release(
+def release(  # noqa: PLR0913 - every option of a user is a keyword
     data: Any,
     *,
     epsilon: float,
@@ -141,6 +143,8 @@ def release(
     categories: Mapping[str, Sequence[Any]] | None = None,
     decimals: Mapping[str, int] | None = None,
     default: Mapping[str, Any] | None = None,
+    unit: str | None = None,
+    rows_per_person: int | None = None,
     read_options: Mapping[str, Any] | None = None,
     progress: Progress = SILENT,
     **options: Any,
@@ -152,7 +156,7 @@ def release(
     data
         A pandas, polars or pyarrow table, or the path of a file.
     epsilon
-        Total privacy loss epsilon; smaller values protect more.
+        Total privacy loss epsilon; smaller values protect more. With a unit it is the loss per person, as is ``delta``.
     mechanism
         ``mondrian``, ``histogram``, ``intervals``, ``insensitive``, ``strongly-safe``, ``epsilon-safe`` or
         ``small-db``.
@@ -170,6 +174,11 @@ def release(
     default
         ``{"age": 40}``: the value that takes the place of missing and unreadable values; by default the middle of the
         bounds, or the last category.
+    unit
+        The column that numbers persons, where a person may have several rows; needs ``rows_per_person``. It is not
+        released, and rows without a value in it are not used.
+    rows_per_person
+        How many rows of a person are used at most, drawn at random; choose it without looking at the data.
     read_options
         For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``. What is not given follows from the
         header, never from the records.
@@ -198,6 +207,9 @@ def release(
     """
     check_epsilon(epsilon)
     run = check_mechanism(mechanism, options)
+    limit = person_limit(unit, rows_per_person)
+    if limit is not None:
+        _check_persons(limit, mechanism, options, [*(columns or ()), *(bounds or ()), *(categories or ())])
     library()
     declared = Declaration(
         names_list(columns) if columns is not None else None,
@@ -209,8 +221,10 @@ def release(
     declared.check()
     progress.stage("reading")
     table = _table(data, declared, ReadOptions.of(read_options))
-    domain = declared.domain(table)
-    result = run(domain, epsilon, progress, **options)
+    used, per_row, spent = (table, epsilon, options) if limit is None else _per_row(table, limit, epsilon, options)
+    domain = declared.domain(used)
+    result = run(domain, per_row, progress, **spent)
+    guarantee = result.guarantee if limit is None else result.guarantee.for_persons(limit.rows)
     if not len(result.positions):
         raise DataError(
             "no records are left to release: after noise or sampling no part is large enough; use a smaller k, fewer "
@@ -219,9 +233,37 @@ def release(
     progress.stage("drawing records")
     frame = domain.restore(result.positions, result.cells, random_within=result.random_within)
     made = replace(table, frame=_like(frame, table), labels=None)
-    warnings = _warnings(result, domain)
-    manifest = _manifest(domain, made, result, mechanism=mechanism, options=options, epsilon=epsilon, warnings=warnings)
-    return PrivateRelease(made, result.guarantee, result.accountant, manifest, warnings)
+    warnings = _warnings(result, domain, guarantee, limit)
+    manifest = _manifest(
+        domain, made, result, guarantee, limit=limit, mechanism=mechanism, options=options, epsilon=epsilon,
+        warnings=warnings,
+    )  # fmt: skip
+    return PrivateRelease(made, guarantee, result.accountant, manifest, warnings)
+
+
+def _check_persons(limit: PersonLimit, mechanism: str, options: dict[str, Any], released: Sequence[str]) -> None:
+    """Raise where a limit of rows per person cannot be combined with what else was requested."""
+    if limit.unit in released:
+        raise SchemaError(
+            f'column "{limit.unit}" is the unit and cannot be released; remove it from columns, bounds and categories'
+        )
+    if mechanism == "insensitive" or options.get("neighbours") == "replace":
+        raise ParameterError(
+            "a guarantee per person needs a mechanism for add-remove neighbours, since the number of records that are "
+            "used depends on the persons; choose mondrian, or histogram with neighbours=add-remove"
+        )
+
+
+def _per_row(
+    table: Table, limit: PersonLimit, epsilon: float, options: dict[str, Any]
+) -> tuple[Table, float, dict[str, Any]]:
+    """Return the rows that are used, and epsilon and options with the privacy loss per record."""
+    per_row = limit.epsilon_per_row(epsilon)
+    check_epsilon(per_row)
+    delta = options.get("delta")
+    if isinstance(delta, int | float) and not isinstance(delta, bool) and delta > 0:
+        options = options | {"delta": limit.delta_per_row(delta, per_row)}
+    return limited(table, limit), per_row, options
 
 
 def _table(data: Any, declared: Declaration, reading: ReadOptions) -> Table:
@@ -244,16 +286,18 @@ def _like(frame: pl.DataFrame, table: Table) -> nw.DataFrame[Any]:
     return nw.from_native(frame, eager_only=True)
 
 
-def _warnings(result: MechanismResult, domain: Domain) -> tuple[str, ...]:
+def _warnings(
+    result: MechanismResult, domain: Domain, guarantee: Guarantee, limit: PersonLimit | None
+) -> tuple[str, ...]:
     found = []
-    guarantee = result.guarantee
     if guarantee.epsilon > 10:
         found.append(f"epsilon={guarantee.epsilon:g} gives hardly any protection; common values are 0.1 to 2")
     if guarantee.delta * len(result.positions) > 0.01:
         found.append(
             f"delta={guarantee.delta:g} is not far below one over the number of records; single records may be exposed"
         )
-    omitted = [name for name in domain.table.names if name not in {column.name for column in domain.columns}]
+    known = {*(column.name for column in domain.columns), *(() if limit is None else [limit.unit])}
+    omitted = [name for name in domain.table.names if name not in known]
     if omitted:
         found.append(f"omitted columns, which have neither bounds nor categories: {', '.join(omitted)}")
     return tuple(found)
@@ -270,14 +314,15 @@ def _manifest(
     domain: Domain,
     made: Table,
     result: MechanismResult,
+    guarantee: Guarantee,
     *,
+    limit: PersonLimit | None,
     mechanism: str,
     options: dict[str, Any],
     epsilon: float,
     warnings: tuple[str, ...],
 ) -> dict[str, Any]:
     """Return the manifest, without a fingerprint or an exact count of the input, which the guarantee does not cover."""
-    guarantee = result.guarantee
     public = guarantee.neighbours == Neighbours.REPLACE
     return {
         "shoal": version("shoal"),
@@ -287,6 +332,7 @@ def _manifest(
         "guarantee": guarantee.as_dict(),
         "guarantee_if_a_record_is_replaced": _guarantee_for_replacement(guarantee),
         "budget": result.accountant.as_dict(),
+        **({} if limit is None else {"persons": {**limit.as_dict(), "budget": "per record"}}),
         "mechanism": {"name": mechanism, "epsilon": epsilon, "options": options, "diagnostics": result.diagnostics},
         "domain": [column.as_dict() for column in domain.columns],
         "input": {

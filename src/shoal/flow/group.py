@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.arguments import checked
-from shoal.core.grouping import Grouping, canonical_order, check_k
+from shoal.core.grouping import Grouping, canonical_labels, canonical_order, check_k
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import DataError
+from shoal.errors import DataError, ParameterError
 from shoal.flow.prepare import Integers, Masks, MethodData, Prepared
 from shoal.methods.contract import Array, Diagnostic, Objective, OptionValue, Outcome
 from shoal.methods.registry import MethodInfo, get_method
@@ -171,14 +171,14 @@ def group_records(
     check_k(requirements.k, prepared.n)
     info = method_for(prepared, call)
     call = replace(call, options=info.check_options(call.options))
-    blocks = find_blocks(prepared, requirements.k) if blocks is None else blocks
+    blocks = find_blocks(prepared, requirements) if blocks is None else blocks
     data = data or MethodData(prepared, blocks.suppressed)
     array = _method_input(prepared, info, call, data, k)
     weights = np.array([column.weight for column in prepared.schema.quasi])
     nominal = np.array([column.kind == Kind.NOMINAL for column in prepared.schema.quasi])
     outcomes = _run_blocks(
         info, call, array, blocks, k=k, max_size=requirements.max_size, weights=weights, nominal=nominal,
-        progress=progress,
+        units=prepared.counted(requirements), progress=progress,
     )  # fmt: skip
     labels, representatives = _joined(outcomes, blocks, prepared.n)
     guaranteed = None if info.max_size is None else info.max_size(k)
@@ -206,20 +206,28 @@ def method_for(prepared: Prepared, call: MethodCall) -> MethodInfo:
     return get_method(call.name, "mixed" if prepared.many_categories else "points")
 
 
-def find_blocks(prepared: Prepared, k: int) -> Blocks:
-    """Return the blocks for a k: strata, cut by missingness pattern; rare patterns join others by suppressing cells."""
-    n, patterns = prepared.n, prepared.by_pattern
+def find_blocks(prepared: Prepared, requirements: Requirements) -> Blocks:
+    """Return the blocks for a k: strata, cut by missingness pattern; rare patterns join others by suppressing cells.
+
+    Where k counts persons or households, every block has k of them; raises where the table or a stratum has not.
+    """
+    n, k, patterns = prepared.n, requirements.k, prepared.by_pattern
+    of, units = requirements.counting(prepared.schema), prepared.counted(requirements)
+    present = n if units is None else int(units.max()) + 1
+    if present < k:
+        raise ParameterError(f"k={k} needs at least {k} {of.noun}, the table has {of.amount(present)}")
     if prepared.strata is None:
         strata = [np.arange(n)]
     else:
         order = np.argsort(prepared.strata, kind="stable")
         strata = np.split(order, np.cumsum(np.bincount(prepared.strata))[:-1])
-    small = [rows.size for rows in strata if rows.size < k]
+    counts = [rows.size if units is None else np.unique(units[rows]).size for rows in strata]
+    small = [count for count in counts if count < k]
     if small and prepared.schema.strata:
         names = " x ".join(f'"{name}"' for name in prepared.schema.strata)
         raise DataError(
             f"groups must not cross {names}, but {len(small)} of its {len(strata)} strata have fewer than k={k} "
-            f"records (the smallest has {min(small)}); merge small strata or choose a smaller k"
+            f"{of.noun} (the smallest has {min(small)}); merge small strata or choose a smaller k"
         )
     if not patterns:
         return Blocks(tuple(strata))
@@ -227,7 +235,7 @@ def find_blocks(prepared: Prepared, k: int) -> Blocks:
     members = []
     for records in strata:
         rows = np.column_stack([mask[records] for mask in patterns.values()])
-        for inside, pattern in _merge_rare_patterns(rows, k):
+        for inside, pattern in _merge_rare_patterns(rows, k, None if units is None else units[records]):
             members.append(records[inside])
             for position, name in enumerate(patterns):
                 if pattern[position]:
@@ -238,8 +246,10 @@ def find_blocks(prepared: Prepared, k: int) -> Blocks:
     return Blocks(ordered, {name: suppressed[name] for name in added}, added)
 
 
-def _merge_rare_patterns(patterns: NDArray[np.bool_], k: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
-    """Return the records of each missingness pattern; a pattern with fewer than k records joins another.
+def _merge_rare_patterns(
+    patterns: NDArray[np.bool_], k: int, units: Integers | None = None
+) -> list[tuple[Integers, NDArray[np.bool_]]]:
+    """Return the records of each missingness pattern; a pattern with fewer than k records or units joins another.
 
     Two patterns join by taking the missing columns of both, which suppresses values; the pair that suppresses the
     fewest cells joins.
@@ -247,8 +257,12 @@ def _merge_rare_patterns(patterns: NDArray[np.bool_], k: int) -> list[tuple[Inte
     distinct, which, counts = np.unique(patterns, axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(which.reshape(-1), kind="stable")
     members = np.split(order, np.cumsum(counts)[:-1])
-    while counts.size > 1 and counts.min() < k:
-        rare = int(counts.argmin())
+
+    def counted() -> Integers:
+        return counts if units is None else np.array([np.unique(units[rows]).size for rows in members])
+
+    while counts.size > 1 and (found := counted()).min() < k:
+        rare = int(found.argmin())
         newly_rare = (distinct & ~distinct[rare]).sum(axis=1) * counts[rare]
         newly_other = (distinct[rare] & ~distinct).sum(axis=1) * counts
         cost = newly_rare + newly_other
@@ -293,7 +307,7 @@ def _method_input(prepared: Prepared, info: MethodInfo, call: MethodCall, data: 
 
 def _run_blocks(
     info: MethodInfo, call: MethodCall, array: Array, blocks: Blocks, *, k: int, max_size: int | None,
-    weights: NDArray[np.float64], nominal: NDArray[np.bool_], progress: Progress,
+    weights: NDArray[np.float64], nominal: NDArray[np.bool_], units: Integers | None, progress: Progress,
 ) -> list[Outcome]:  # fmt: skip
     n = len(array)
     outcomes = []
@@ -302,7 +316,8 @@ def _run_blocks(
         share = None if call.time_limit is None else call.time_limit * records.size / n
         outcomes.append(run(
             info, inside, k, progress=progress, seed=call.seed, max_size=max_size, time_limit=share,
-            column_weights=weights, nominal=nominal, **call.options,
+            column_weights=weights, nominal=nominal, units=None if units is None else canonical_labels(units[records]),
+            **call.options,
         ))  # fmt: skip
     return outcomes
 

@@ -30,7 +30,7 @@ from shoal.errors import FileProblem
 from shoal.flow.manifest import exact_loss
 from shoal.flow.prepare import Integers
 from shoal.flow.record_identity import Words, record_hashes
-from shoal.schema.columns import Role, Schema
+from shoal.schema.columns import Schema
 from shoal.schema.plan import JsonDict, Plan, plain_value
 from shoal.tables import Table
 
@@ -168,8 +168,10 @@ def holder_record(
     record
         O(n) for each column.
     """
-    key = secrets.token_bytes(32) if key is None else key
-    schema, groups = released.schema, released.grouping
+    order = released.order
+    key = (secrets.token_bytes(32) if order is None else order.key) if key is None else key
+    schema, labels = released.schema, released.grouping.labels
+    rows = np.arange(labels.size) if order is None else order.released_rows
     hashed = hashed_columns(schema, original)
     hashes: dict[tuple[str, ...], Words] = {}  # tables without further columns need one pass only
     for names in (*hashed.values(), tuple(original.names)):
@@ -197,10 +199,9 @@ def holder_record(
         "loss": exact_loss(released.loss),
         "second_release": None if released.second is None else released.second.to_dict(),
     }
-    labels = groups.labels
     columns = {
-        "group": pl.Series(labels.astype(np.int32 if labels.size < 2**31 else np.int64)),
-        "released_row": pl.Series(np.arange(labels.size)),
+        "group": pl.Series(labels[rows].astype(np.int32 if labels.size < 2**31 else np.int64)),
+        "released_row": pl.Series(rows),
         **{name: pl.Series(hashes[tuple(sorted(names))]) for name, names in hashed.items()},
     }
     first = _first_records(labels)
@@ -211,14 +212,15 @@ def holder_record(
 def hashed_columns(schema: Schema, table: Table) -> dict[str, tuple[str, ...]]:
     """Return the columns of each hash of a record.
 
-    ``identity`` finds a record again: its direct identifiers, or its quasi-identifiers where there are none. ``values``
+    ``identity`` finds a record again: its direct identifiers, unit, household and time, or its quasi-identifiers where
+    there are none of these. ``values``
     shows whether it changed: quasi-identifiers, strata and sampling weight, all that its group and its representative
     depend on. ``content`` decides between records that are equal in these: all columns. A hash is left out where it
     would equal another one.
     """
     weight = [] if schema.sampling_weight is None else [schema.sampling_weight]
     values = tuple(dict.fromkeys([*schema.protected, *weight]))
-    identifiers = tuple(schema.named(Role.IDENTIFIER))
+    identifiers = tuple(schema.dropped)
     hashed = {"identity": identifiers, "values": values} if identifiers else {"identity": values}
     if set(table.names) != set(values):
         hashed["content"] = tuple(table.names)

@@ -23,8 +23,9 @@ from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
 from shoal.flow.recount_sql import recount_entry
 from shoal.recoding.loss import Loss
-from shoal.schema.columns import Column, Role
+from shoal.schema.columns import DROPPED, Column, Role
 from shoal.schema.plan import JsonDict, Plan, plain_value, requirements_dict
+from shoal.schema.requirements import Of
 
 if TYPE_CHECKING:
     from shoal.flow.released import Recount, Remark
@@ -49,7 +50,7 @@ def build_manifest(
         "python": platform.python_version(),
         "libraries": {name: version(name) for name in ("numpy", "numba", "polars", "narwhals")},
         "plan": "",
-        "input": {"records": prepared.n, "columns": len(prepared.table.names)},
+        "input": {"records": prepared.n, "columns": len(prepared.table.names), **_persons_entry(prepared)},
         "output": {
             "records": table.n_rows, "columns": len(table.names), "fingerprint": f"sha256:{table.fingerprint()}",
         },
@@ -57,8 +58,8 @@ def build_manifest(
         "requirements": requirements_dict(plan.requirements),
         "method": _method_entry(plan, grouped, digits),
         "missing_values": {"imputed": dict(prepared.imputed), "suppressed": dict(grouped.blocks.added)},
-        "k": {"requested": int(plan.requirements.k), "achieved": recount.classes.k, **recount.known_k()},
-        "recount": recount_entry(plan.schema.protected, plan.schema.named(Role.CONFIDENTIAL), table.names),
+        "k": _k_entry(plan, recount),
+        "recount": recount_entry(plan.schema.protected, plan.schema.named(Role.CONFIDENTIAL), table.names, plan.of),
         "groups": {
             "count": len(grouped.grouping),
             "average_size": grouped.grouping.n / len(grouped.grouping),
@@ -119,6 +120,23 @@ def rounded(value: object, digits: int) -> object:
     return int(number) if isinstance(value, int) else number
 
 
+def _persons_entry(prepared: Prepared) -> JsonDict:
+    """Return how many persons and households the table has, where the schema states them."""
+    units, schema = prepared.units, prepared.schema
+    if units is None:
+        return {}
+    households = {} if units.household is None else {"households": int(units.household.max()) + 1}
+    return ({} if schema.unit is None else {"persons": units.persons}) | households
+
+
+def _k_entry(plan: Plan, recount: Recount) -> JsonDict:
+    """Return k as requested and achieved; where it counts persons or households also what is counted, and rows."""
+    entry = {"requested": int(plan.requirements.k), "achieved": recount.classes.k, **recount.known_k()}
+    if plan.of == Of.ROWS:
+        return entry
+    return {"of": str(plan.of), **entry, "rows": recount.classes.k_rows}
+
+
 def _schema_entry(plan: Plan, recoded: Recoded) -> JsonDict:
     schema = plan.schema
     return {
@@ -141,8 +159,10 @@ def _column_entry(column: Column, recoded: Recoded) -> JsonDict:
         entry |= {} if column.missing is None else {"missing": str(column.missing)}
         entry |= {} if column.order is None else {"order": True}
         entry |= {} if column.hierarchy is None else {"hierarchy": True}
-    if column.role == Role.IDENTIFIER:
+    if column.role in DROPPED:
         entry["dropped"] = True
+    if column.time:
+        entry["time"] = True
     return entry
 
 

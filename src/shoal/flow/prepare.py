@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from shoal.core.arguments import checked
 from shoal.errors import DataError, MissingValues
 from shoal.flow.encoding import MAX_CATEGORIES, CategoryEncoding, Encoding, Floats, sampling_weights
+from shoal.flow.units import UnitIndex, check_dominant, read_units
 from shoal.methods.contract import Array
 from shoal.schema.columns import Kind, Missing, Schema
 from shoal.schema.inference import check_roles
+from shoal.schema.requirements import Requirements
 from shoal.tables import Table
 from shoal.tables.value_codes import missing_mask
 
@@ -49,6 +51,8 @@ class Prepared:
         How many missing cells of which column were imputed.
     weights
         Sampling weights, if there are any.
+    units
+        The person and the household of each row, if the schema has a unit or a household.
     """
 
     table: Table
@@ -57,6 +61,7 @@ class Prepared:
     by_pattern: Masks = field(default_factory=dict)
     imputed: Mapping[str, int] = field(default_factory=dict)
     weights: Floats | None = None
+    units: UnitIndex | None = None
 
     def __repr__(self) -> str:
         return f"<Prepared: {self.n:,} records, {len(self.encoding.quasi)} quasi-identifiers>"
@@ -70,6 +75,10 @@ class Prepared:
     def schema(self) -> Schema:
         """The schema."""
         return self.encoding.schema
+
+    def counted(self, requirements: Requirements) -> Integers | None:
+        """Return the person or household of each row, where k counts these; None where it counts rows."""
+        return None if self.units is None else self.units.counted(requirements.counting(self.schema))
 
     @property
     def many_categories(self) -> bool:
@@ -215,6 +224,8 @@ def prepare(table: Table, encoding: Encoding) -> Prepared:
     masks = {name: mask for name, mask in masks.items() if mask.any()}
     policies = {name: schema[name].missing or schema.missing for name in masks}
     check_missing({name: int(mask.sum()) for name, mask in masks.items()}, policies, schema)
+    units = read_units(table, schema)
+    check_dominant(units, schema)
     return Prepared(
         table,
         encoding,
@@ -222,6 +233,7 @@ def prepare(table: Table, encoding: Encoding) -> Prepared:
         {name: mask for name, mask in masks.items() if policies[name] == Missing.BY_PATTERN},
         {name: int(mask.sum()) for name, mask in masks.items() if policies[name] == Missing.IMPUTE},
         sampling_weights(table, schema),
+        units,
     )
 
 

@@ -16,6 +16,7 @@ counted. O(n log n).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,11 +29,14 @@ from shoal.flow.group import Blocks, Grouped, MethodRun, method_for
 from shoal.flow.holder_record import HolderRecord
 from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.flow.record_matching import Matched, match_records
-from shoal.flow.satisfy import ConfidentialValues
+from shoal.flow.satisfy import ConfidentialValues, requirement_arrays
 from shoal.methods.contract import Outcome
 from shoal.methods.running import run
 from shoal.schema.columns import Kind
 from shoal.schema.plan import Plan
+
+if TYPE_CHECKING:
+    from shoal.core.requirement_violation import RequirementTable
 
 IDENTITY = "previous@1"
 
@@ -103,8 +107,10 @@ def regroup(
     if plan.requirements.global_recoding:
         names = [entry.column.name for entry in prepared.encoding.quasi]
         labels = _joined_by(labels, equal_rows([prepared.values(name, blocks.suppressed) for name in names]), blocks)
-    if confidential is not None:
-        labels = _merged_for_requirements(labels, plan, confidential, points, blocks, progress)
+    units = prepared.counted(plan.requirements)
+    if confidential is not None or units is not None:
+        arrays = requirement_arrays(plan.requirements, confidential, units)
+        labels = _merged_for_requirements(labels, *arrays, points, blocks, progress)
     grouping = Grouping(labels, plan.requirements.k, max_size=plan.requirements.max_size)
     reason = "the groups of the earlier release, changed where records changed"
     outcome = Outcome(grouping.labels, method="previous", reason=reason)
@@ -187,12 +193,10 @@ def _joined_by(labels: Integers, records: Integers, blocks: Blocks) -> Integers:
 
 
 def _merged_for_requirements(
-    labels: Integers, plan: Plan, confidential: ConfidentialValues, points: Floats, blocks: Blocks, progress: Progress
+    labels: Integers, table: RequirementTable, codes: Integers, points: Floats, blocks: Blocks, progress: Progress
 ) -> Integers:
     from shoal.privacy.enforcement import merge_groups
-    from shoal.privacy.requirement_table import build_requirement_table
 
-    table, codes = build_requirement_table(plan.requirements, confidential.values), confidential.codes
     return blocks.mapped(
         labels.size,
         lambda block: canonical_labels(

@@ -28,7 +28,7 @@ from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.methods.contract import Objective
 from shoal.recoding.loss import ColumnLoss, Loss, size_measures
 from shoal.recoding.rounded_means import NO_KEYS, Words, content_keys, group_draws, round_floats
-from shoal.schema.columns import Column, Kind, Recode, ReleaseWeight, Role
+from shoal.schema.columns import Column, Kind, Recode, ReleaseWeight
 from shoal.schema.plan import Decimals, Sums
 from shoal.tables import Table
 
@@ -130,7 +130,7 @@ def recode_table(
     schema = prepared.schema
     weight = [name for name in [schema.sampling_weight] if name is not None and name != schema.released_weight]
     released = table.with_columns(columns | _uniform_strata(prepared) | _group_weights(prepared, grouping, sums))
-    released = released.without([*schema.named(Role.IDENTIFIER), *weight])
+    released = released.without([*schema.dropped, *weight])
     errors = _table_errors(prepared, recodes, columns)
     objective = _comparable_objective(prepared, grouped)
     loss = Loss(losses, *size_measures(grouping), frequency_tables=errors, objective=objective)

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shoal.errors import ParameterError
 from shoal.flow.released import recount_table
+from shoal.flow.units import Integers
 from shoal.privacy.k_anonymity import Classes, require_k
 from shoal.schema.columns import Schema
-from shoal.schema.requirements import Requirements
+from shoal.schema.requirements import Of, Requirements
 from shoal.tables import Table, read_table
 from shoal.tables.csv_writer import dialect_for
 from shoal.tables.files import format_of
 from shoal.tables.written import WrittenFile, read_back
 
 
-def recount_file(path: Path, target: Path, table: Table, schema: Schema, requirements: Requirements) -> WrittenFile:
+def recount_file(
+    path: Path, target: Path, table: Table, schema: Schema, requirements: Requirements, units: Integers | None = None
+) -> WrittenFile:
     """Count k and every further requirement on the bytes of a file; raises where one is violated.
 
     Parameters
@@ -31,16 +35,24 @@ def recount_file(path: Path, target: Path, table: Table, schema: Schema, require
         The table that was written; only its shape and dialect are used.
     schema, requirements
         What is counted and what must hold.
+    units
+        The person or household of each released row, where k counts these.
 
     Returns
     -------
     written
         Size, digest and equivalence classes of the file.
     """
-    written = read_back(path, target, table, schema.counted)
-    require_k(Classes(written.class_sizes), requirements.k, f"{target}: as written, ")
+    of = requirements.counting(schema)
+    if (units is None) != (of == Of.ROWS):
+        raise ParameterError(
+            f"k counts {of.noun}, and a release that was loaded or copied does not know whose rows its rows are; write "
+            "the release where it was made"
+        )
+    written = read_back(path, target, table, schema.counted, units)
+    require_k(Classes(written.class_sizes, written.class_units, of), requirements.k, f"{target}: as written, ")
     if requirements.beyond_k:
-        recount_table(_reread(path, target, table), schema, requirements)
+        recount_table(_reread(path, target, table), schema, requirements, units)
     return written
 
 

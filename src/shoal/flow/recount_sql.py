@@ -12,11 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shoal.schema.plan import JsonDict
+from shoal.schema.requirements import Of
 
 TABLE = "released"
+_K_TEXT = "the size of the smallest equivalence class"
 
 
-def recount_entry(quasi: Sequence[str], confidential: Sequence[str], columns: Sequence[str] = ()) -> JsonDict:
+def recount_entry(
+    quasi: Sequence[str], confidential: Sequence[str], columns: Sequence[str] = (), of: Of = Of.ROWS
+) -> JsonDict:
     """Return the statement with instructions, or the reason why there is none.
 
     Parameters
@@ -27,6 +31,8 @@ def recount_entry(quasi: Sequence[str], confidential: Sequence[str], columns: Se
         Confidential attributes, whose distinct l is counted.
     columns
         All columns of the released table.
+    of
+        What k counts; a table without a code for persons or households shows its rows only, which is stated.
 
     Examples
     --------
@@ -64,7 +70,7 @@ def recount_entry(quasi: Sequence[str], confidential: Sequence[str], columns: Se
         "sql": "\n".join(lines),
         "table": f"a table or view called {TABLE} with the columns of the file",
         "result": {
-            "k": "the size of the smallest equivalence class",
+            "k": _K_TEXT if of == Of.ROWS else f"{_K_TEXT} in rows; the {of.noun} that k counts are not in the table",
             **{f"l{number}": name for number, name in enumerate(confidential, start=1)},
         },
     }

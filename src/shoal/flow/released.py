@@ -18,18 +18,21 @@ from shoal.core.group_statistics import largest_shares
 from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
 from shoal.core.text import text_of
-from shoal.errors import LossNotAccepted, RequirementNotMet, SchemaError
+from shoal.errors import LossNotAccepted, ParameterError, RequirementNotMet, SchemaError
 from shoal.flow.group import Grouped
 from shoal.flow.manifest import build_manifest
 from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
+from shoal.flow.relinked import asked_persons, person_remarks
+from shoal.flow.row_order import RowOrder, draw_order
+from shoal.flow.units import Integers
 from shoal.methods.contract import Outcome
 from shoal.privacy.k_anonymity import Classes, count_classes, require_k, verify_k
 from shoal.recoding.loss import Loss
 from shoal.schema.columns import Column, Kind, Recode, ReleaseWeight, Role, Schema
 from shoal.schema.inference import looks_like_identifier
 from shoal.schema.plan import JsonDict, Plan
-from shoal.schema.requirements import Requirements, violation
+from shoal.schema.requirements import Of, Requirements, violation
 from shoal.tables import Table
 from shoal.tables.clean_copy import clean_copy, left_out
 
@@ -109,6 +112,11 @@ class Released:
         What a person should know before the table is released.
     second
         How the release follows from an earlier one, if it does; confidential.
+    order
+        Which row of the original each released row is, where rows are released in another order; confidential. Copies
+        and pickles lack it.
+    units
+        The person or household of each released row, where k counts these; confidential like ``order``.
     """
 
     plan: Plan
@@ -120,12 +128,25 @@ class Released:
     manifest: JsonDict
     remarks: tuple[Remark, ...] = field(default=())
     second: SecondRelease | None = None
+    order: RowOrder | None = field(default=None, repr=False)
+    units: Integers | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {
             "plan": _without_categories(self.plan, self.table),
             "table": self.table.without_paths(),  # paths can be confidential
+            "order": None,
+            "units": None,
         }
+
+    def paired(self, original: Table) -> Table:
+        """Return the original with its rows in the order of the release; raises where that order is not known."""
+        if self.order is None and (self.schema.unit or self.schema.household):
+            raise ParameterError(
+                "the rows of this release are in a random order, which a release that was loaded or copied does not "
+                "know; measure it where it was made, or with shoal evaluate and its holder's record"
+            )
+        return original if self.order is None else self.order.table(original)
 
     @property
     def schema(self) -> Schema:
@@ -139,7 +160,7 @@ class Released:
 
     @property
     def k(self) -> int:
-        """The size of the smallest equivalence class."""
+        """The smallest number of records, persons or households in an equivalence class, whichever k counts."""
         return self.classes.k
 
 
@@ -172,12 +193,22 @@ def release_table(
         Raises if the recount finds a requirement violated: nothing is released then.
     """
     progress.stage("verifying")
+    order, persons = draw_order(plan.schema, prepared.n), prepared.units
+    grouping, outcome = grouped.grouping, grouped.outcome
+    if order is not None:
+        recoded = replace(recoded, table=order.table(recoded.table))
+        grouping = order.grouping(grouping)
+        outcome = order.outcome(outcome, grouping)
+        persons = None if persons is None else persons.in_order(order.original_rows)
+    units = None if persons is None else persons.counted(plan.of)
     recoded = replace(recoded, table=clean_copy(recoded.table, prepared.table))
-    recount = recount_table(recoded.table, plan.schema, plan.requirements)
+    recount = recount_table(recoded.table, plan.schema, plan.requirements, units)
     remarks = (*_remarks(prepared, grouped, recoded), *_known_remarks(plan, recount), *_second_weights(prepared))
+    remarks += tuple(Remark(found.code, None, found.text) for found in person_remarks(plan, recoded.table, persons))
+    remarks += tuple(Remark("several-rows", found.column, found.warning) for found in asked_persons(plan, prepared))
     manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)
     return Released(
-        plan, recoded.table, grouped.grouping, recount, recoded.loss, grouped.outcome, manifest, remarks, second,
+        plan, recoded.table, grouping, recount, recoded.loss, outcome, manifest, remarks, second, order, units,
     )  # fmt: skip
 
 
@@ -199,17 +230,30 @@ def _without_categories(plan: Plan, table: Table) -> Plan:
     return replace(plan, schema=replace(plan.schema, columns=tuple(map(reduced, plan.schema.columns))))
 
 
-def recount_table(table: Table, schema: Schema, requirements: Requirements) -> Recount:
-    """Count k and assess every requirement on a finished table; raises where one is violated."""
-    classes = verify_k(table, schema.protected, requirements.k)
+def recount_table(table: Table, schema: Schema, requirements: Requirements, units: Integers | None = None) -> Recount:
+    """Count k and assess every requirement on a finished table; raises where one is violated.
+
+    Parameters
+    ----------
+    table
+        The finished table.
+    schema, requirements
+        What is counted and what must hold.
+    units
+        The person or household of each row of the table, where k counts these.
+    """
+    of = requirements.counting(schema)
+    if (units is None) != (of == Of.ROWS):
+        raise ParameterError(f"k counts {of.noun}, so the recount needs the code of each row and of nothing else")
+    classes = verify_k(table, schema.protected, requirements.k, units, of)
     found = _assessed(table, schema, requirements, classes) if requirements.beyond_k else Recount(classes)
     if schema.released_weight is not None:
-        with_weight = count_classes(table, schema.with_weight)
+        with_weight = count_classes(table, schema.with_weight, units, of)
         if schema.released_weight in schema.counted:
             require_k(with_weight, requirements.k, f'with the sampling weight "{schema.released_weight}", ')
         found = replace(found, with_weight=with_weight)
     if schema.known:
-        found = replace(found, with_known=count_classes(table, schema.known_columns))
+        found = replace(found, with_known=count_classes(table, schema.known_columns, units, of))
     return found
 
 

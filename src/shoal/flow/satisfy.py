@@ -1,12 +1,14 @@
-"""Requirements beyond k: read them, raise for what cannot be achieved, change the groups until all are satisfied.
+"""Requirements beyond k records: read them, raise for what cannot be achieved, change groups until all are satisfied.
 
 The order matters. First records with identical quasi-identifiers come together, if global recoding is requested; then
-the requirements on confidential attributes are satisfied, moving such records as one.
+every group gets k persons or households, if k counts these; then the requirements on confidential attributes are
+satisfied, with k persons kept. Identical records move as one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,7 +16,7 @@ import polars as pl
 from shoal.core.arguments import check_arguments
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
-from shoal.core.row_classes import equal_rows
+from shoal.core.row_classes import distinct_per_class, equal_rows
 from shoal.errors import ParameterError, SchemaError
 from shoal.flow.group import Blocks, Grouped, StepRecord
 from shoal.flow.prepare import Integers, MethodData, Prepared
@@ -24,8 +26,11 @@ from shoal.privacy.counts import count_values
 from shoal.privacy.equivalence_classes import MissingSemantics
 from shoal.recoding.equal_records import keep_together
 from shoal.schema.columns import Column, Kind, Role, Schema
-from shoal.schema.requirements import Requirements
+from shoal.schema.requirements import Of, Requirements
 from shoal.tables import Table
+
+if TYPE_CHECKING:
+    from shoal.core.requirement_violation import RequirementTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +145,11 @@ def satisfy_requirements(
     if requirements.global_recoding:
         progress.stage("keeping identical records together")
         grouped = _identical_records_together(prepared, grouped, data)
+    units = prepared.counted(requirements)
+    if units is not None:
+        grouped = _units_satisfied(grouped, units, requirements.counting(prepared.schema), data, progress)
     if confidential is not None:
-        grouped = _confidential_satisfied(grouped, confidential, data, progress)
+        grouped = _confidential_satisfied(grouped, confidential, units, data, progress)
     return grouped
 
 
@@ -161,17 +169,47 @@ def _identical_records_together(prepared: Prepared, grouped: Grouped, data: Meth
     return grouped.regrouped(labels, StepRecord("identical records together", {"changed": changed}))
 
 
+def _units_satisfied(grouped: Grouped, units: Integers, of: Of, data: MethodData, progress: Progress) -> Grouped:
+    """Return groups near the given ones with k different persons or households each, block by block."""
+    step = f"k {of.noun}"
+    if distinct_per_class(grouped.grouping.labels, units).min() >= grouped.requirements.k:
+        return replace(grouped, steps=(*grouped.steps, StepRecord(step, {"groups_violating": 0})))
+    return _enforced(grouped, *requirement_arrays(grouped.requirements, None, units), data, step, progress)
+
+
 def _confidential_satisfied(
-    grouped: Grouped, confidential: ConfidentialValues, data: MethodData, progress: Progress
+    grouped: Grouped, confidential: ConfidentialValues, units: Integers | None, data: MethodData, progress: Progress
 ) -> Grouped:
     """Return groups near the given ones that satisfy the requirements on confidential attributes, block by block."""
+    arrays = requirement_arrays(grouped.requirements, confidential, units)
+    return _enforced(grouped, *arrays, data, "requirements", progress)
+
+
+def requirement_arrays(
+    requirements: Requirements, confidential: ConfidentialValues | None, units: Integers | None
+) -> tuple[RequirementTable, Integers]:
+    """Return the requirements beyond k records for compiled loops, and the codes that they are about."""
+    from shoal.privacy.requirement_table import build_requirement_table, require_units
+
+    if confidential is None:
+        assert units is not None
+        return require_units(requirements.k, int(units.max()) + 1), units[:, None]
+    table, codes = build_requirement_table(requirements, confidential.values), confidential.codes
+    if units is None:
+        return table, codes
+    table = require_units(requirements.k, int(units.max()) + 1, beside=table, column=codes.shape[1])
+    return table, np.column_stack([codes, units])
+
+
+def _enforced(
+    grouped: Grouped, table: RequirementTable, codes: Integers, data: MethodData, step: str, progress: Progress
+) -> Grouped:
+    """Return groups near the given ones that satisfy a table of requirements, block by block."""
     from shoal.privacy.enforcement import merge_groups
     from shoal.privacy.enforcement import satisfy_requirements as exchange_and_merge
-    from shoal.privacy.requirement_table import build_requirement_table
 
     requirements = grouped.requirements
-    table = build_requirement_table(requirements, confidential.values)
-    codes, points = confidential.codes, data.points().astype(np.float64, copy=False)
+    points = data.points().astype(np.float64, copy=False)
     counts: dict[str, int] = {}
     before = grouped.grouping.labels
 
@@ -186,4 +224,4 @@ def _confidential_satisfied(
         return canonical_labels(found.labels)
 
     labels = grouped.blocks.mapped(grouped.grouping.n, satisfied)
-    return grouped.regrouped(labels, StepRecord("requirements", counts))
+    return grouped.regrouped(labels, StepRecord(step, counts))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,8 @@ from shoal.errors import FileProblem
 from shoal.flow.encoding import ENCODING_VERSION, CategoryEncoding, ColumnEncoding, Encoding, NumericEncoding
 from shoal.schema.columns import Column, Kind, Missing, Recode, ReleaseWeight, Role, Schema
 from shoal.schema.plan import JsonDict, schema_dict
+from shoal.tables import write_files
+from shoal.tables.files import write_text
 from shoal.tables.targets import check_output
 
 
@@ -23,10 +24,7 @@ def save_encoding(encoding: Encoding, path: Path) -> Path:
     """Write an encoding to a file with mode 0600."""
     text = json.dumps(_encoding_dict(encoding), indent=1)
     check_output(path, table=False)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        path.chmod(0o600)  # a file that existed before keeps its old mode otherwise
-        file.write(text)
+    write_files({path: lambda target: write_text(target, text)}, private=(path,))
     return path
 
 

@@ -69,11 +69,17 @@ class SecondRelease:
 
 
 def check_second_release(record: HolderRecord, plan: Plan, *, accepted: bool) -> tuple[str, ...]:
-    """Return what a plan requests otherwise than the plan of an earlier release; raises unless that was accepted."""
+    """Return what a plan requests otherwise than the plan of an earlier release; raises unless that was accepted.
+
+    A smaller k than before is no such change: the earlier groups stay together, so every person keeps at least the
+    candidates that k asks for. A first release with k + 1 therefore leaves room for one deletion in each group.
+    """
     before, now = record.header["plan"], plan.to_dict()
     shared = {"k", "max_size", "global_recoding"}
     roles = {"quasi", "confidential"} if set(before["requirements"]) & set(now["requirements"]) - shared else {"quasi"}
     changes = plan_changes(_compared(before, roles), _compared(now, roles))
+    if int(now["requirements"]["k"]) < int(before["requirements"]["k"]):
+        changes.remove("requirements.k")
     for entry in record.header["method"]["resolved"]:
         if entry["built_in"] and entry["algorithm"] != _present_identity(str(entry["name"])):
             changes.append(f"algorithm {entry['algorithm']} (now {_present_identity(str(entry['name']))})")
@@ -213,7 +219,7 @@ def run_second_release(
     record = previous if isinstance(previous, HolderRecord) else HolderRecord.read(previous)
     changes = check_second_release(record, plan, accepted=accepted)
     requirements = plan.requirements
-    blocks = find_blocks(prepared, requirements.k)
+    blocks = find_blocks(prepared, requirements)
     data = MethodData(prepared, blocks.suppressed)
     confidential = read_confidential(prepared.table, plan.schema, requirements)
     if confidential is not None:

@@ -25,7 +25,7 @@ from shoal.privacy.l_diversity import distinct_l, entropy_l, recursive_c
 from shoal.privacy.m_t_closeness import m_t_closeness
 from shoal.privacy.p_sensitivity import p_of
 from shoal.privacy.t_closeness import closeness
-from shoal.schema.requirements import Requirements
+from shoal.schema.requirements import Of, Requirements
 from shoal.tables.frames import data_frame
 
 _MEANINGS = {
@@ -157,6 +157,12 @@ class Assessment:
         k over these and the further columns that an intruder may know, if any are named.
     weight_counts
         Whether the sampling weight must have k too: always, unless it is declared to be released unchanged.
+    of
+        What k counts: ``rows``, ``units`` (persons) or ``households``.
+    units
+        The number of different persons or households of each class, where k counts these.
+    notes
+        What a reader has to know about the figures.
     backend
         The library of the DataFrame that :meth:`table` returns: ``polars``, ``pandas`` or ``pyarrow``.
 
@@ -186,12 +192,20 @@ class Assessment:
     k_with_weight: int | None = None
     k_with_known: int | None = None
     weight_counts: bool = False
+    of: Of = Of.ROWS
+    units: Integers | None = None
+    notes: tuple[str, ...] = ()
     backend: str = field(default="polars", kw_only=True)
 
     @property
     def k(self) -> int:
-        """The size of the smallest class."""
-        return int(self.sizes.min())
+        """The smallest number of what k counts in any class: records, persons or households."""
+        return int(self.counted.min())
+
+    @property
+    def counted(self) -> Integers:
+        """What k counts, for each class."""
+        return self.sizes if self.units is None else self.units
 
     def known_k(self) -> dict[str, int]:
         """Return k over the quasi-identifiers and further columns that an intruder may know, where there are any."""
@@ -199,12 +213,12 @@ class Assessment:
         return {name: k for name, k in found.items() if k is not None}
 
     def satisfies_k(self, k: int) -> bool:
-        """Return whether every class has k records, also with the sampling weight unless it is released unchanged."""
+        """Return whether every class has k, also with the sampling weight unless it is released unchanged."""
         return self.k >= k and (self.k_with_weight is None or not self.weight_counts or self.k_with_weight >= k)
 
     def records_below(self, k: int) -> int:
         """Return the number of records in classes of fewer than k."""
-        return int(self.members[self.sizes < k].sum())
+        return int(self.members[self.counted < k].sum())
 
     def __getattr__(self, name: str) -> Any:
         """Return a figure over all confidential columns: ``l``, ``t``, ``alpha``, ..."""
@@ -229,7 +243,10 @@ class Assessment:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the figures as rows of text: name, over all, one per column, meaning."""
-        found = [("k", str(self.k), *("" for _ in self.columns), _K_MEANING)]
+        blank = ["" for _ in self.columns]
+        found = [("k", str(self.k), *blank, self._k_meaning)]
+        if self.units is not None:
+            found.append(("rows", str(int(self.sizes.min())), *blank, _K_MEANING))
         for name, value in self.known_k().items():
             label = f"k {name.replace('_', ' ')}"
             found.append((label, str(value), *("" for _ in self.columns), _KNOWN_MEANINGS[name]))
@@ -237,6 +254,10 @@ class Assessment:
             each = [getattr(column, name) for column in self.columns.values()]
             found.append((self._label(name), _shown(getattr(self, name)), *map(_shown, each), _MEANINGS[name]))
         return found
+
+    @property
+    def _k_meaning(self) -> str:
+        return _K_MEANING.replace("records", "different " + self.of.noun) if self.units is not None else _K_MEANING
 
     def _label(self, name: str) -> str:
         found = sorted({column.recursive_l for column in self.columns.values()})
@@ -267,7 +288,7 @@ class Assessment:
         >>> found.table().filter(measure="t").rows()[0][:3]
         ('t', '', 0.5)
         """
-        rows: list[tuple[str, str, float | None, str]] = [("k", "", float(self.k), _K_MEANING)]
+        rows: list[tuple[str, str, float | None, str]] = [("k", "", float(self.k), self._k_meaning)]
         for name in self._measured():
             rows.append((name, "", float(getattr(self, name)), _MEANINGS[name]))
             for column, figures in self.columns.items():
@@ -278,6 +299,8 @@ class Assessment:
         """Return all figures for JSON; an infinite figure becomes None."""
         return {
             "records": self.records,
+            **({} if self.units is None else {"of": str(self.of), "k_rows": int(self.sizes.min())}),
+            **({"notes": list(self.notes)} if self.notes else {}),
             "classes": int(self.sizes.size),
             "quasi": list(self.quasi),
             "confidential": list(self.confidential),
@@ -299,7 +322,8 @@ class Assessment:
     def summary(self) -> str:
         """Return the number of records and classes, and k, as one line."""
         count = int(self.sizes.size)
-        return f"{self.records:,} records in {count:,} equivalence class{'es' if count != 1 else ''}, k={self.k}"
+        of = "" if self.units is None else f" {self.of.noun}"
+        return f"{self.records:,} records in {count:,} equivalence class{'es' if count != 1 else ''}, k={self.k}{of}"
 
     def __repr__(self) -> str:
         lines = [

@@ -34,6 +34,9 @@ class Counts:
         The number of records of each class whose value is unknown. Zero for all classes unless missing values are
         wildcards.
 
+    Where persons have several rows and count equally (see :mod:`shoal.privacy.person_values`), sizes are numbers of
+    persons, and counts, totals and missing are sums of the parts of their rows, which are fractions.
+
     Examples
     --------
     >>> counts = count_values(np.array([0, 0, 0, 1, 1]), np.array([2, 0, 2, 1, 1]))
@@ -45,13 +48,13 @@ class Counts:
 
     group: Integers
     value: Integers
-    count: Integers
+    count: NDArray[Any]
     sizes: Integers
-    totals: Integers
-    missing: Integers
+    totals: NDArray[Any]
+    missing: NDArray[Any]
 
     @cached_property
-    def known(self) -> Integers:
+    def known(self) -> NDArray[Any]:
         """The number of records of each class whose value is known."""
         return self.sizes - self.missing
 
@@ -64,7 +67,8 @@ class Counts:
     @cached_property
     def frequencies(self) -> Floats:
         """The share of each value in the whole table."""
-        return self.totals / max(int(self.totals.sum()), 1)
+        total = self.totals.sum()
+        return self.totals / total if total else np.zeros(self.totals.size)
 
     def over_classes(self, operation: np.ufunc, entries: NDArray[Any], empty: float) -> NDArray[Any]:
         """Return the sum, maximum, ... of entries over each class; ``empty`` for a class without known values."""
@@ -107,8 +111,8 @@ class Counts:
 
     def coarsened(self, node: Integers) -> Counts:
         """Return the counts of coarser values: ``node[v]`` replaces value v."""
-        totals = np.bincount(node, self.totals, minlength=int(node.max(initial=-1)) + 1).astype(np.int64)
-        group, value, count = _summed(self.group * totals.size + node[self.value], self.count, totals.size)
+        totals = np.bincount(node, self.totals, minlength=int(node.max(initial=-1)) + 1).astype(self.totals.dtype)
+        group, value, count = summed(self.group * totals.size + node[self.value], self.count, totals.size)
         return Counts(group, value, count, self.sizes, totals, self.missing)
 
 
@@ -138,7 +142,7 @@ def count_values(labels: Integers, codes: Integers, *, n_values: int | None = No
         missing = np.bincount(labels[~known], minlength=sizes.size).astype(np.int64)
         keys = labels[known] * max(n_values, 1) + codes[known]
     totals = np.bincount(codes[known], minlength=n_values).astype(np.int64)
-    group, value, count = _summed(keys, None, max(n_values, 1))
+    group, value, count = summed(keys, None, max(n_values, 1))
     return Counts(group, value, count, sizes, totals, missing)
 
 
@@ -184,8 +188,14 @@ def _incidence(rows: Integers, columns: Integers, shape: tuple[int, int]) -> Any
     return sparse.csr_matrix((np.ones(rows.size, np.int64), (rows, columns)), shape)
 
 
-def _summed(keys: Integers, amounts: Integers | None, n_values: int) -> tuple[Integers, Integers, Integers]:
-    """Return class, value and count of the different keys; amounts of equal keys are added."""
+def summed(keys: Integers, amounts: NDArray[Any] | None, n_values: int) -> tuple[Integers, Integers, NDArray[Any]]:
+    """Return class, value and count of each key ``class * n_values + value``; amounts of equal keys are added.
+
+    Examples
+    --------
+    >>> summed(np.array([5, 0, 5]), None, 3)
+    (array([0, 1]), array([0, 2]), array([1, 2]))
+    """
     if amounts is None:
         ordered = np.sort(keys)
     else:
@@ -193,8 +203,8 @@ def _summed(keys: Integers, amounts: Integers | None, n_values: int) -> tuple[In
         ordered = keys[order]
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if ordered.size else np.empty(0, np.int64)
     if amounts is None:
-        count = np.diff(np.append(first, ordered.size))
+        count = np.diff(np.append(first, ordered.size)).astype(np.int64)
     else:
-        count = np.add.reduceat(amounts[order], first) if first.size else np.empty(0, np.int64)
+        count = np.add.reduceat(amounts[order], first) if first.size else np.empty(0, amounts.dtype)
     group, value = np.divmod(ordered[first], n_values)
-    return group, value, count.astype(np.int64)
+    return group, value, count

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
+from shoal.core.requirement_violation import SATISFIED, RequirementTable, violations
 from shoal.privacy.counts import Floats, Integers
-from shoal.privacy.requirement_exchange import NO_STEP, SATISFIED, RequirementTable, exchange, violations
+from shoal.privacy.requirement_exchange import NO_STEP, exchange
 from shoal.privacy.requirement_splitting import split_groups
 
 _NEIGHBOURS = 6

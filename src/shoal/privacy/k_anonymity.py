@@ -14,7 +14,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.core.grouping import size_histogram
+from shoal.core.row_classes import distinct_per_class
 from shoal.errors import DataError, GroupTooSmall, SchemaError
+from shoal.schema.requirements import Of
 from shoal.tables import Table
 
 
@@ -26,13 +28,35 @@ class Classes:
     ----------
     sizes
         The number of records of each class, in no particular order.
+    units
+        The number of different persons or households of each class, where k counts these.
+    of
+        What k counts.
+
+    Examples
+    --------
+    >>> classes = Classes(np.array([5, 4]), np.array([1, 4]), Of.UNITS)
+    >>> classes.k, classes.k_rows, classes.records_below(2)
+    (1, 4, 5)
     """
 
     sizes: NDArray[np.int64]
+    units: NDArray[np.int64] | None = None
+    of: Of = Of.ROWS
+
+    @property
+    def counted(self) -> NDArray[np.int64]:
+        """What k counts, for each class: persons, households or records."""
+        return self.sizes if self.units is None else self.units
 
     @property
     def k(self) -> int:
-        """The size of the smallest class."""
+        """The smallest number of what k counts in any class."""
+        return int(self.counted.min())
+
+    @property
+    def k_rows(self) -> int:
+        """The number of records of the smallest class."""
         return int(self.sizes.min())
 
     def size_histogram(self) -> dict[int, int]:
@@ -41,10 +65,12 @@ class Classes:
 
     def records_below(self, k: int) -> int:
         """Return how many records are in classes of fewer than k."""
-        return int(self.sizes[self.sizes < k].sum())
+        return int(self.sizes[self.counted < k].sum())
 
 
-def count_classes(table: Table, names: Sequence[str]) -> Classes:
+def count_classes(
+    table: Table, names: Sequence[str], units: NDArray[np.int64] | None = None, of: Of = Of.ROWS
+) -> Classes:
     """Count the equivalence classes that these columns form together.
 
     Parameters
@@ -53,6 +79,8 @@ def count_classes(table: Table, names: Sequence[str]) -> Classes:
         Any table, whichever software produced it.
     names
         The quasi-identifiers.
+    units, of
+        The person or household of each record as a code from 0, and which of them k counts; None counts records.
 
     Returns
     -------
@@ -66,6 +94,9 @@ def count_classes(table: Table, names: Sequence[str]) -> Classes:
     >>> count_classes(people, ["age"]).k
     1
     """
+    if units is not None:
+        labels = class_labels(table, names)
+        return Classes(np.bincount(labels), distinct_per_class(labels, units), of)
     columns = _columns(table, names)
     order, same = _order(columns)
     if order is None:
@@ -153,8 +184,10 @@ def _labels_without_hashes(columns: list[Callable[[], pl.Series]]) -> NDArray[np
     return labels
 
 
-def verify_k(table: Table, names: Sequence[str], k: int) -> Classes:
-    """Recount the classes of a finished table; raises GroupTooSmall if any class has fewer than k records.
+def verify_k(
+    table: Table, names: Sequence[str], k: int, units: NDArray[np.int64] | None = None, of: Of = Of.ROWS
+) -> Classes:
+    """Recount the classes of a finished table; raises GroupTooSmall if any class has fewer than k of what k counts.
 
     Examples
     --------
@@ -164,13 +197,13 @@ def verify_k(table: Table, names: Sequence[str], k: int) -> Classes:
         ...
     shoal.errors.GroupTooSmall: 1 of 3 records are in classes of fewer than k=2 (the smallest class has 1 record)
     """
-    classes = count_classes(table, names)
+    classes = count_classes(table, names, units, of)
     require_k(classes, k)
     return classes
 
 
 def require_k(classes: Classes, k: int, where: str = "") -> None:
-    """Raise :class:`GroupTooSmall` if any class has fewer than k records; ``where`` begins the sentence.
+    """Raise :class:`GroupTooSmall` if any class has fewer than k of what k counts; ``where`` begins the sentence.
 
     Examples
     --------
@@ -181,6 +214,7 @@ def require_k(classes: Classes, k: int, where: str = "") -> None:
     """  # noqa: E501 - the doctest shows the text as one line
     if classes.k < k:
         raise GroupTooSmall(
-            f"{where}{classes.records_below(k)} of {classes.sizes.sum()} records are in classes of fewer than k={k} "
-            f"(the smallest class has {classes.k} record{'s' if classes.k > 1 else ''})"
+            f"{where}{classes.records_below(k)} of {classes.sizes.sum()} records are in classes of fewer than k={k}"
+            f"{'' if classes.units is None else f' {classes.of.noun}'} (the smallest class has "
+            f"{classes.of.amount(classes.k)})"
         )

@@ -8,7 +8,10 @@ most frequent one.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.privacy.counts import Counts, Floats, Integers
 
@@ -63,11 +66,11 @@ def recursive_c(counts: Counts, l: int) -> Floats:
     tail = np.bincount(group[rank >= l - 1], ranked[rank >= l - 1], minlength=counts.sizes.size)
     most = counts.over_classes(np.maximum, count, 0)
     with np.errstate(divide="ignore"):
-        found = np.where(tail > 0, most / np.maximum(tail, 1), np.inf)
+        found = np.where(tail > 0, most / np.where(tail > 0, tail, 1), np.inf)
     return np.where((counts.known == 0) & (l <= 1), 1.0, found)  # one value that all records may share
 
 
-def _with_missing(counts: Counts) -> Integers:
+def _with_missing(counts: Counts) -> NDArray[Any]:
     """Return the counts of the entries, with the missing values of a class added to its most frequent value."""
     if not counts.missing.any():
         return counts.count

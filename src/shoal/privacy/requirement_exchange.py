@@ -4,25 +4,25 @@ A group that violates a requirement examines the groups around it and takes the 
 that it removes: exchange a record for another, take one in, give one away, or merge with the whole group. The cost of a
 step is the change of the squared error, which follows from centroids alone (Thaeter 2021, theorems 2.15 and 2.19):
 exchanging x of g for y of h changes it by -2 (y-x)(c_g-c_h) - |y-x|² (1/|g| + 1/|h|). Where nothing is violated the
-same loop takes the steps that lower the squared error and violate nothing.
-
-Requirements are rows of a table (``RequirementTable``). The violation of a group is the sum over them of its distance
-from each, computed from the sorted values of its members. No violation arises when two groups that satisfy the
-requirements are merged.
+same loop takes the steps that lower the squared error and violate nothing. Violations are those of
+``shoal.core.requirement_violation``.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.core.compiled import compiled, inner
+from shoal.core.requirement_violation import (
+    SATISFIED,
+    read_group_values,
+    replaced_values,
+    sort_values,
+    total_violation,
+)
 
-DISTINCT, ENTROPY, RECURSIVE, ALPHA, ORDERED, NESTED, BETA = range(7)
-SATISFIED = 1e-10
-"""A violation up to this is a rounding error."""
 MAX_CANDIDATES = 24
 """The most records of a group that are considered for an exchange with one neighbour."""
 LARGE_GROUP = 64
@@ -31,194 +31,6 @@ MAX_STEPS = 16
 """The most steps of one group in one call."""
 NO_STEP = -2
 """The merge target of a group for which no step helps."""
-
-
-class RequirementTable(NamedTuple):
-    """Requirements as a few arrays, which compile faster than many.
-
-    Parameters
-    ----------
-    rows
-        One row per requirement: kind, column, l, first and last level of nested sets, first index of the column in
-        ``shares``, and its number of values.
-    thresholds
-        One row per requirement: the threshold, and the distance of an empty group for nested sets.
-    shares
-        Three rows: the share of each value, the share of all values up to it, and the sum of the latter over all values
-        below. Each column has one entry more than it has values.
-    nodes
-        For each level the set that each value belongs to.
-    sets
-        Two rows: weight and share of each set.
-    """
-
-    rows: NDArray[np.int64]
-    thresholds: NDArray[np.float64]
-    shares: NDArray[np.float64]
-    nodes: NDArray[np.int64]
-    sets: NDArray[np.float64]
-
-
-@inner
-def _sort(values: Any, size: int) -> None:
-    """Sort in place; shell sort, because groups are small."""
-    gap = size // 2
-    while gap > 0:
-        for i in range(gap, size):
-            value = values[i]
-            j = i
-            while j >= gap and values[j - gap] > value:
-                values[j] = values[j - gap]
-                j -= gap
-            values[j] = value
-        gap //= 2
-
-
-@inner
-def _ordered(values: Any, size: int, table: Any, row: int) -> float:
-    """Return the earth mover's distance of sorted values to the table, by the order of the values."""
-    low, n_values = table.rows[row, 5], table.rows[row, 6]
-    if n_values < 2:
-        return 0.0
-    below, area = table.shares[1], table.shares[2]
-    total = area[low + values[0]]
-    i = 0
-    while i < size:
-        value = values[i]
-        while i < size and values[i] == value:
-            i += 1
-        end = values[i] if i < size else n_values
-        reached = i / size
-        left, right = value, end
-        while left < right:
-            middle = (left + right) // 2
-            if below[low + middle] < reached:
-                left = middle + 1
-            else:
-                right = middle
-        total += reached * (2 * left - value - end) - 2 * area[low + left] + area[low + value] + area[low + end]
-    return total / (n_values - 1)
-
-
-@inner
-def _nested(values: Any, size: int, table: Any, row: int) -> float:
-    """Return the earth mover's distance of sorted values to the table, by nested sets of values."""
-    total = table.thresholds[row, 1]
-    for level in range(table.rows[row, 3], table.rows[row, 4]):
-        i = 0
-        while i < size:
-            node = table.nodes[level, values[i]]
-            j = i
-            while j < size and table.nodes[level, values[j]] == node:
-                j += 1
-            share = table.sets[1, node]
-            total += table.sets[0, node] * (abs((j - i) / size - share) - share)
-            i = j
-    return total
-
-
-@inner
-def _violation(values: Any, size: int, table: Any, row: int, counts: Any) -> float:
-    """Return the distance of sorted values from satisfying one requirement; 0 if they satisfy it."""
-    kind, threshold = table.rows[row, 0], table.thresholds[row, 0]
-    if kind == ORDERED:
-        return max(0.0, _ordered(values, size, table, row) - threshold)
-    if kind == NESTED:
-        return max(0.0, _nested(values, size, table, row) - threshold)
-    low = table.rows[row, 5]
-    different, first = 0, 0
-    total = 0.0
-    i = 0
-    while i < size:
-        j = i
-        while j < size and values[j] == values[i]:
-            j += 1
-        count = j - i
-        counts[different] = count
-        different += 1
-        first = max(first, count)
-        if kind == ENTROPY:
-            total += count * np.log(count)
-        elif kind == ALPHA:
-            total += max(0.0, count / size - threshold)
-        elif kind == BETA:
-            total += max(0.0, count / size - threshold * table.shares[0, low + values[i]])
-        i = j
-    if kind == DISTINCT:
-        return max(0.0, threshold - different) / threshold
-    if kind == ENTROPY:
-        return max(0.0, threshold - (np.log(size) - total / size))
-    if kind == RECURSIVE:
-        rest = size
-        for _ in range(table.rows[row, 2] - 1):
-            best = 0
-            for position in range(different):
-                if counts[position] > counts[best]:
-                    best = position
-            rest -= counts[best]
-            counts[best] = 0
-        if first >= threshold * rest:
-            return (first - threshold * rest) / size + 1e-6
-        return 0.0
-    return total
-
-
-@inner
-def _total(values: Any, size: int, table: Any, counts: Any, most: float) -> float:
-    """Return the violation of all requirements; stops where it exceeds ``most``."""
-    total = 0.0
-    for row in range(len(table.rows)):
-        total += _violation(values[table.rows[row, 1]], size, table, row, counts)
-        if total > most:
-            break
-    return total
-
-
-@inner
-def _read_values(codes: Any, members: Any, size: int, values: Any) -> None:
-    """Write the sorted values of a group, one row per column."""
-    for column in range(codes.shape[1]):
-        for i in range(size):
-            values[column, i] = codes[members[i], column]
-        _sort(values[column], size)
-
-
-@inner
-def _replaced(values: Any, size: int, codes: Any, old: int, new: int, result: Any) -> int:
-    """Write the sorted values after one record leaves (-1: none) and another comes (-1: none); return their number."""
-    for column in range(codes.shape[1]):
-        leaves = codes[old, column] if old >= 0 else -1
-        comes = codes[new, column] if new >= 0 else -1
-        position = 0
-        line, target = values[column], result[column]
-        for i in range(size):
-            value = line[i]
-            if value == leaves:
-                leaves = -1
-                continue
-            if 0 <= comes <= value:
-                target[position] = comes
-                position += 1
-                comes = -1
-            target[position] = value
-            position += 1
-        if comes >= 0:
-            target[position] = comes
-    return size - (1 if old >= 0 else 0) + (1 if new >= 0 else 0)
-
-
-@compiled(error_model="numpy")
-def violations(codes: Any, members: Any, starts: Any, sizes: Any, table: Any) -> Any:
-    """Return the violation of each group; ``members[starts[g] : starts[g] + sizes[g]]`` are its records."""
-    largest = sizes.max()
-    values = np.empty((codes.shape[1], largest), np.int64)
-    counts = np.empty(largest, np.int64)
-    found = np.zeros(sizes.size)
-    for g in range(sizes.size):
-        if sizes[g]:
-            _read_values(codes, members[starts[g] : starts[g] + sizes[g]], sizes[g], values)
-            found[g] = _total(values, sizes[g], table, counts, np.inf)
-    return found
 
 
 @inner
@@ -271,7 +83,7 @@ def exchange(
             if size == 0 or (violation[g] <= SATISFIED) != refining or (refining and size > LARGE_GROUP):
                 break
             start = starts[g]
-            _read_values(codes, members[start : start + size], size, own)
+            read_group_values(codes, members[start : start + size], size, own)
             best = -1e-9 if refining else np.inf
             partner, leaves, comes, merges = -1, -1, -1, False
             for position in range(around.shape[1]):
@@ -279,7 +91,7 @@ def exchange(
                 if h < 0 or h == g or sizes[h] == 0 or (refining and violation[h] > SATISFIED):
                     continue
                 their, begin = sizes[h], starts[h]
-                _read_values(codes, members[begin : begin + their], their, other)
+                read_group_values(codes, members[begin : begin + their], their, other)
                 apart = 0.0
                 for j in range(d):
                     between[j] = centroids[g, j] - centroids[h, j]
@@ -339,12 +151,12 @@ def exchange(
                             if not differ:
                                 continue
                         largest = SATISFIED if refining else together - 1e-9
-                        new_size = _replaced(own, size, codes, x, y, left)
-                        new_own = _total(left, new_size, table, counts, largest)
+                        new_size = replaced_values(own, size, codes, x, y, left)
+                        new_own = total_violation(left, new_size, table, counts, largest)
                         if new_own > largest:
                             continue
-                        new_size = _replaced(other, their, codes, y, x, right)
-                        new_other = _total(right, new_size, table, counts, allowed)
+                        new_size = replaced_values(other, their, codes, y, x, right)
+                        new_other = total_violation(right, new_size, table, counts, allowed)
                         if new_other > allowed or (not refining and new_own + new_other > largest):
                             continue
                         gain = together - new_own - new_other
@@ -362,8 +174,8 @@ def exchange(
                             left[column, i] = own[column, i]
                         for i in range(their):
                             left[column, size + i] = other[column, i]
-                        _sort(left[column], size + their)
-                    gain = together - _total(left, size + their, table, counts, together)
+                        sort_values(left[column], size + their)
+                    gain = together - total_violation(left, size + their, table, counts, together)
                     if gain > 1e-9 and cost / gain < best:
                         best, partner, merges = cost / gain, h, True
             if partner < 0 or merges:
@@ -390,6 +202,8 @@ def exchange(
                     centroids[target, j] = total / (sizes[target] + 1.0)
                 sizes[target] += 1
             for changed in (g, h):
-                _read_values(codes, members[starts[changed] : starts[changed] + sizes[changed]], sizes[changed], left)
-                violation[changed] = _total(left, sizes[changed], table, counts, np.inf)
+                read_group_values(
+                    codes, members[starts[changed] : starts[changed] + sizes[changed]], sizes[changed], left
+                )
+                violation[changed] = total_violation(left, sizes[changed], table, counts, np.inf)
     return steps

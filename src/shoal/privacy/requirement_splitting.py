@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from shoal.core.requirement_violation import SATISFIED, violations
 from shoal.privacy.counts import Floats, Integers
-from shoal.privacy.requirement_exchange import SATISFIED, violations
 
 _CUTS = 9  # cuts that are tried for each group
 

@@ -13,9 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.privacy.confidential import Values
-from shoal.privacy.counts import Floats
-from shoal.privacy.requirement_exchange import (
+from shoal.core.requirement_violation import (
     ALPHA,
     BETA,
     DISTINCT,
@@ -25,6 +23,8 @@ from shoal.privacy.requirement_exchange import (
     RECURSIVE,
     RequirementTable,
 )
+from shoal.privacy.confidential import Values
+from shoal.privacy.counts import Floats
 from shoal.schema.requirements import Diversity, Requirements
 
 _TOLERANCE = 1e-9
@@ -61,6 +61,36 @@ def build_requirement_table(requirements: Requirements, columns: Sequence[Values
         nodes=np.array(nodes, np.int64).reshape(len(nodes), widest),
         sets=np.ascontiguousarray(np.hstack(sets)),
     )
+
+
+def require_units(k: int, units: int, *, beside: RequirementTable | None = None, column: int = 0) -> RequirementTable:
+    """Return the requirement of k different persons or households in a group, alone or beside other requirements.
+
+    It is distinct l-diversity of the column of persons with l = k.
+
+    Parameters
+    ----------
+    k
+        The number of different persons.
+    units
+        How many there are in the table.
+    beside
+        Other requirements.
+    column
+        The position of the persons among the columns of codes.
+
+    Examples
+    --------
+    >>> require_units(3, 10).thresholds.tolist()
+    [[3.0, 0.0]]
+    """
+    row, threshold = np.array([[DISTINCT, column, 0, 0, 0, 0, units]], np.int64), np.array([[float(k), 0.0]])
+    if beside is None:
+        nodes = np.zeros((0, 1), np.int64)
+        return RequirementTable(row, threshold, np.zeros((3, 1)), nodes, np.zeros((2, 1)))
+    return beside._replace(
+        rows=np.vstack([beside.rows, row]), thresholds=np.vstack([beside.thresholds, threshold])
+    )  # fmt: skip
 
 
 def smallest_size(requirements: Requirements, columns: Sequence[Values], n: int) -> int:

@@ -12,6 +12,7 @@ from shoal.flow.released import Released
 from shoal.report.histograms import Distribution, category_distribution, min_bar_records, number_distribution
 from shoal.report.measured_tables import MeasuredTables
 from shoal.schema.columns import Column, Kind
+from shoal.tables import Table
 
 MAX_DRAWN_COLUMNS = 24
 """The largest number of columns that are drawn: those with the largest information loss."""
@@ -63,7 +64,7 @@ def _distribution(tables: MeasuredTables, column: Column, min_records: int) -> t
 
 def _categories(tables: MeasuredTables, column: Column, min_records: int) -> Distribution:
     name, dtype = column.name, tables.series(column.name).dtype
-    labels = {text_of(code): text for code, text in (tables.reference.value_labels(name) or {}).items()}
+    labels = _value_labels(tables.reference, name)
     before = None if tables.original is None else _counts(tables.original.column(name).to_polars(), labels)
     after = _counts(tables.released.column(name).to_polars(), labels)
     missing = 0 if before is None else before.pop("", 0), after.pop("", 0)
@@ -103,6 +104,15 @@ def _origin(series: pl.Series) -> float:
     physical = physical.cast(pl.Float64) if physical.dtype.is_decimal() else physical
     known = physical.drop_nulls().drop_nans() if physical.dtype.is_float() else physical.drop_nulls()
     return float(known[0]) if len(known) else 0.0
+
+
+def category_counts(table: Table, name: str) -> dict[str, int]:
+    """Return how many records have each category, by its label if it has one; an empty text for missing values."""
+    return _counts(table.column(name).to_polars(), _value_labels(table, name))
+
+
+def _value_labels(table: Table, name: str) -> dict[str, str]:
+    return {text_of(code): text for code, text in (table.value_labels(name) or {}).items()}
 
 
 def _counts(series: pl.Series, labels: dict[str, str]) -> dict[str, int]:

@@ -78,6 +78,7 @@ def page_contents(released: Released, original: Table | None, *, public: bool) -
         "decide": decide,
         "information": information,
         "requirements": _requirements(manifest),
+        "known_counts": _known_counts(released),
         "evidence": evidence,
         "before": evidence.before,
         "after": evidence.after,
@@ -149,6 +150,20 @@ def _requirements(manifest: Mapping[str, Any]) -> list[str]:
         f"Requested: {name} = {entry['requested']:g}{kind if name == 'l' else ''}; achieved: {name} = "
         f"{entry['achieved']:.4g} ({_REQUIREMENTS[name]})."
         for name, entry in manifest.get("achieved", {}).items()
+    ]
+
+
+def _known_counts(released: Released) -> list[dict[str, Any]]:
+    """Return k with the further columns that an intruder may know, counted on the released table."""
+    recount, schema, k = released.recount, released.schema, released.plan.requirements.k
+    known = (
+        (recount.with_weight, "with the sampling weight", [schema.released_weight]),
+        (recount.with_known, "with all columns that an intruder may know", list(schema.known)),
+    )
+    return [
+        {"name": name, "columns": columns, "k": classes.k, "below": classes.records_below(k)}
+        for classes, name, columns in known
+        if classes is not None
     ]
 
 

@@ -30,6 +30,7 @@ from shoal.privacy.k_anonymity import class_labels
 from shoal.privacy.l_diversity import distinct_l
 from shoal.report.associations import MAX_COLUMNS, AssociationMatrix, association, correlation
 from shoal.report.column_distributions import ColumnDistribution, column_distributions
+from shoal.report.lost_categories import LostCategories, lost_categories
 from shoal.report.measured_tables import MeasuredTables, read_tables
 from shoal.schema.columns import Kind, Role, Schema
 from shoal.tables import Table
@@ -102,6 +103,8 @@ class Evidence:
         Associations between columns.
     dominated
         Columns in which k records make up most of the variance, with that share.
+    lost
+        The categories that the released table does not have any more, for each column that lost some.
     notes
         What was sampled or left out.
     """
@@ -114,6 +117,7 @@ class Evidence:
     correlation: AssociationMatrix | None = None
     association: AssociationMatrix | None = None
     dominated: dict[str, float] = field(default_factory=dict)
+    lost: dict[str, LostCategories] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -152,6 +156,7 @@ def measure_evidence(released: Released, original: Table | None = None) -> Evide
         after=_class_risk(tables.released, schema, labels),
         confidential=tuple(_confidential_figures(tables, name, labels) for name in assessed),
         distributions=column_distributions(released, tables),
+        lost=lost_categories(released, tables),
     )
     evidence = _with_associations(evidence, released, tables, assessed)
     if original is not None and tables.original is not None:

@@ -32,6 +32,8 @@ _ADVICE = {
     "sampling-weight": "Release the weight grouped (the mean of its group) or drop it.",
     "second-weight": "Drop the column, or declare it as a quasi-identifier.",
     "known-columns": "Declare these columns as quasi-identifiers, or drop them.",
+    "relinking": "Drop or coarsen these columns, or declare them as quasi-identifiers.",
+    "few-persons": "Count persons: leave out --of rows (Python: of).",
     "imputed": "Check that imputed values are acceptable, or choose another treatment of missing values.",
     "suppressed": "Impute missing values, or choose a smaller k, to suppress fewer values.",
 }
@@ -68,7 +70,7 @@ def findings_to_decide(released: Released, evidence: Evidence) -> list[Finding]:
 that an individual is in such a class learns the value.'
     """
     findings = [*_homogeneous(released, evidence), *_attribute_attacks(evidence)]
-    findings += _of_remarks(released)
+    findings += _of_remarks(released, evidence)
     findings += [
         Finding(
             f"The {released.grouping.k} most extreme records make up {100 * share:.0f} % of the variance of "
@@ -139,6 +141,7 @@ def public_findings(released: Released) -> list[Finding]:
         for remark in released.remarks
         if remark.code == "heavy-loss"
     ]
+    findings += [Finding(_sentence(remark.text)) for remark in released.remarks if remark.code == "lost-category"]
     missing = released.manifest["missing_values"]
     findings += [Finding(f'Missing values of "{name}" were imputed before protection.') for name in missing["imputed"]]
     findings += [Finding(f'Some values of "{name}" were suppressed.') for name in missing["suppressed"]]
@@ -151,11 +154,13 @@ def applied_recodes(released: Released) -> dict[str, Recode]:
     return {column["name"]: Recode(column["recode"]) for column in columns if "recode" in column}
 
 
-def _of_remarks(released: Released) -> list[Finding]:
+def _of_remarks(released: Released, evidence: Evidence) -> list[Finding]:
     """Return one finding per code of the remarks, so that columns with the same remedy are listed together."""
     texts: dict[str, list[str]] = {}
     for remark in released.remarks:
-        texts.setdefault(remark.code, []).append(_sentence(remark.text))
+        lost = evidence.lost.get(remark.column or "") if remark.code == "lost-category" else None
+        text = remark.text if lost is None else f"{remark.text}: {lost}"
+        texts.setdefault(remark.code, []).append(_sentence(text))
     return [Finding(" ".join(sentences), _ADVICE.get(code, "")) for code, sentences in texts.items()]
 
 

@@ -2,8 +2,10 @@
 
 Roles follow the field: *direct identifiers* are dropped; *quasi-identifiers* (key variables) may be known to an
 intruder and are replaced by a representative of the group; *confidential* (sensitive) attributes must not be disclosed;
-everything else is *other* and released unchanged. Every column needs a stated role. Kinds are levels of measurement:
-*numeric* (also dates), *ordinal* (an order without distances), *nominal* (equal or not).
+everything else is *other* and released unchanged. The *unit* states which rows belong to one person, the *household*
+which persons live together, and the *time* orders the rows of a person; the three are used and not released. Every
+column needs a stated role. Kinds are levels of measurement: *numeric* (also dates), *ordinal* (an order without
+distances), *nominal* (equal or not).
 """
 
 from __future__ import annotations
@@ -25,9 +27,16 @@ class Role(StrEnum):
     """What a column means for the privacy of a person."""
 
     IDENTIFIER = "identifier"
+    UNIT = "unit"
+    HOUSEHOLD = "household"
+    TIME = "time"
     QUASI = "quasi"
     CONFIDENTIAL = "confidential"
     OTHER = "other"
+
+
+DROPPED = frozenset({Role.IDENTIFIER, Role.UNIT, Role.HOUSEHOLD, Role.TIME})
+"""The roles of columns that are not released."""
 
 
 class Kind(StrEnum):
@@ -109,6 +118,9 @@ class Column:
         a quasi-identifier that has one is generalised by it unless ``recode`` states something else.
     reason
         Why role and kind were chosen, for a person to read.
+    time
+        Whether the values order the rows of a person although the column has another role; a column whose role is
+        *time* does and is not released.
     """
 
     name: str
@@ -122,6 +134,7 @@ class Column:
     hierarchy: Any = None
     reason: str = ""
     role_stated: bool = True
+    time: bool = False
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -143,6 +156,8 @@ class Column:
             value = getattr(self, entry)
             if not isinstance(value, kind) and not (value is None and entry in {"recode", "missing"}):
                 object.__setattr__(self, entry, choice(kind, value, entry))
+        if not isinstance(self.time, bool):
+            raise SchemaError(f'column "{self.name}": time must be true or false, not {type(self.time).__name__}')
         if isinstance(self.weight, bool) or not isinstance(self.weight, int | float):
             raise SchemaError(f'column "{self.name}": weight must be a number, not {type(self.weight).__name__}')
         order: Any = self.order
@@ -213,9 +228,10 @@ class Schema:
         object.__setattr__(self, "strata", tuple(names_list(self.strata)))
         object.__setattr__(self, "missing", choice(Missing, self.missing, "missing"))
         self._check_known()
+        self._check_persons()
         for name in [*self.strata, *([self.sampling_weight] if self.sampling_weight else [])]:
             role = self[name].role
-            if role in {Role.QUASI, Role.IDENTIFIER}:
+            if role == Role.QUASI or role in DROPPED:
                 raise SchemaError(
                     f'column "{name}" cannot be {"a stratum" if name in self.strata else "the sampling weight"} '
                     f"and {_ROLE_WORDS[role]} at once; strata and weights are released unchanged"
@@ -227,8 +243,23 @@ class Schema:
         object.__setattr__(self, "known", tuple(names_list(self.known)))
         object.__setattr__(self, "release_weight", choice(ReleaseWeight, self.release_weight, "release_weight"))
         for name in self.known:
-            if self[name].role == Role.IDENTIFIER:
-                raise SchemaError(f'column "{name}" is dropped as an identifier; leave it out of known')
+            role = self[name].role
+            if role in DROPPED:
+                raise SchemaError(f'column "{name}" is dropped as {_ROLE_WORDS[role]}; leave it out of known')
+
+    def _check_persons(self) -> None:
+        """Raise where two columns are the unit, the household or the time, or a dropped column is the time as well."""
+        for role in (Role.UNIT, Role.HOUSEHOLD, Role.TIME):
+            names = [
+                column.name for column in self.columns if column.role == role or (role == Role.TIME and column.time)
+            ]
+            if len(names) > 1:
+                raise SchemaError(
+                    f'columns "{names[0]}" and "{names[1]}" are both given as the {role}; name one, or combine them'
+                )
+        for column in self.columns:
+            if column.time and column.role in DROPPED - {Role.TIME}:
+                raise SchemaError(f'column "{column.name}" cannot be {_ROLE_WORDS[column.role]} and the time at once')
 
     def __getitem__(self, name: str) -> Column:
         if not isinstance(name, str) or name not in self._by_name:
@@ -257,6 +288,26 @@ class Schema:
     def quasi(self) -> list[Column]:
         """The quasi-identifiers."""
         return [column for column in self.columns if column.role == Role.QUASI]
+
+    @property
+    def unit(self) -> str | None:
+        """The column that says which rows belong to one person."""
+        return next(iter(self.named(Role.UNIT)), None)
+
+    @property
+    def household(self) -> str | None:
+        """The column that says which persons belong to one household."""
+        return next(iter(self.named(Role.HOUSEHOLD)), None)
+
+    @property
+    def time(self) -> str | None:
+        """The column that orders the rows of a person."""
+        return next((column.name for column in self.columns if column.role == Role.TIME or column.time), None)
+
+    @property
+    def dropped(self) -> list[str]:
+        """The names of the columns that are not released because of their role."""
+        return [column.name for column in self.columns if column.role in DROPPED]
 
     @property
     def protected(self) -> list[str]:
@@ -304,6 +355,9 @@ class Schema:
         identifiers: Sequence[str] | None = None,
         other: Sequence[str] | None = None,
         unnamed: str | None = None,
+        unit: str | None = None,
+        household: str | None = None,
+        time: str | None = None,
         kinds: Mapping[str, str] | None = None,
         orders: Mapping[str, Sequence[str]] | None = None,
         column_weights: Mapping[str, float] | None = None,
@@ -318,12 +372,16 @@ class Schema:
         """Return a schema in which the given choices replace the present ones.
 
         A list of quasi-identifiers, confidential attributes or identifiers is complete: columns that had the role and
-        are in no list have no stated role any more. The list of other columns adds to those that are *other* already.
+        are in no list have no stated role any more. The list of other columns adds to those that are *other* already. A
+        time that is also a quasi-identifier, confidential or other keeps that role; otherwise it is used and dropped.
         """
         roles = {
             Role.QUASI: quasi, Role.CONFIDENTIAL: confidential, Role.IDENTIFIER: identifiers, Role.OTHER: other,
+            Role.UNIT: unit, Role.HOUSEHOLD: household,
         }  # fmt: skip
         columns = self._with_roles(roles)
+        if time is not None:
+            columns = self._with_time(columns, time)
         changes: list[tuple[str, dict[str, Any]]] = [
             *((name, {"kind": Kind.ORDINAL, "kind_stated": True, "order": tuple(map(str, order)), "recode": None})
               for name, order in (orders or {}).items()),
@@ -375,6 +433,19 @@ class Schema:
                 columns[name] = replace(columns[name], role=role, reason="given", role_stated=True)
         return columns
 
+    def _with_time(self, columns: dict[str, Column], name: str) -> dict[str, Column]:
+        """Return the columns with another time; a column with a role in which it is released keeps that role."""
+        self[name]  # an unknown name is an error
+        for other, column in columns.items():
+            if column.role == Role.TIME and other != name:
+                columns[other] = replace(column, role=Role.OTHER, reason="", role_stated=False)
+            elif column.time:
+                columns[other] = replace(column, time=False)
+        released = columns[name].role_stated and columns[name].role != Role.TIME
+        change: dict[str, Any] = {"time": True} if released else {"role": Role.TIME, "reason": "given"}
+        columns[name] = replace(columns[name], **change, role_stated=True)
+        return columns
+
     def explain(self) -> list[tuple[str, str, str, str]]:
         """Return name, role, kind and reason of each column, for a table on the screen."""
         return [(column.name, str(column.role), str(column.kind), column.reason) for column in self.columns]
@@ -388,6 +459,9 @@ class Schema:
 
 _ROLE_WORDS = {
     Role.IDENTIFIER: "an identifier",
+    Role.UNIT: "the unit",
+    Role.HOUSEHOLD: "the household",
+    Role.TIME: "the time",
     Role.QUASI: "a quasi-identifier",
     Role.CONFIDENTIAL: "confidential",
     Role.OTHER: "other",

@@ -20,6 +20,7 @@ import narwhals as nw
 
 from shoal.errors import SchemaError, short_name
 from shoal.schema.columns import Column, Kind, Role, Schema
+from shoal.schema.person_numbers import RepeatedNumber, repeated_numbers
 from shoal.tables import Table
 
 _WORDS = {
@@ -63,7 +64,10 @@ def infer_schema(table: Table) -> Schema:
     >>> [(column.name, str(column.role), str(column.kind)) for column in infer_schema(people).columns]
     [('name', 'identifier', 'nominal'), ('age', 'quasi', 'numeric'), ('diagnosis', 'confidential', 'nominal')]
     """
-    return Schema(tuple(_infer_column(table, name) for name in table.names))
+    columns = [_infer_column(table, name) for name in table.names]
+    unclear = [column.name for column in columns if not column.reason.startswith("its name")]
+    questions = {found.column: found for found in repeated_numbers(table, table.names, unclear)}
+    return Schema(tuple(_with_question(column, questions.get(column.name)) for column in columns))
 
 
 def bare_schema(table: Table) -> Schema:
@@ -159,6 +163,14 @@ def _infer_column(table: Table, name: str) -> Column:
     kind, order, kind_reason = infer_kind(series, table.value_labels(name))
     role, role_reason = _infer_role(series)
     return Column(name, role, kind, order=order, reason=f"{role_reason}; {kind_reason}")
+
+
+def _with_question(column: Column, found: RepeatedNumber | None) -> Column:
+    """Return a column whose reason asks whether it is the number of a person with several rows."""
+    if found is None:
+        return column
+    question = f"{found.counted} occur{'s' if found.repeated == 1 else ''} more than once: is one row one person?"
+    return replace(column, reason=f'{column.reason}; {question} Otherwise role = "unit"')
 
 
 def _infer_role(series: nw.Series[Any]) -> tuple[Role, str]:

@@ -11,7 +11,7 @@ from typing import Any
 from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import FileProblem, ParameterError, WrongArguments, suggestion
-from shoal.schema.columns import Role, Schema, names_list
+from shoal.schema.columns import DROPPED, Role, Schema, names_list
 from shoal.schema.inference import bare_schema, decide_roles
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table, read_head, read_table
@@ -125,19 +125,22 @@ def complete_schema(
     """Return the schema of a table: kinds from its types, roles from what the user gave.
 
     A column without a stated role raises an error; see :func:`shoal.schema.inference.decide_roles`. A released table
-    lacks the direct identifiers that were named for it; ``identifiers_dropped`` allows for that.
+    lacks the direct identifiers, the unit, the household and the time that were named for it; ``identifiers_dropped``
+    allows for that.
     """
     base = bare_schema(table)
-    if identifiers_dropped and changes.get("identifiers"):
-        kept = [name for name in names_list(changes["identifiers"]) if name in table.names]
-        changes = {**changes, "identifiers": kept}
+    if identifiers_dropped:
+        kept = [name for name in names_list(changes.get("identifiers") or ()) if name in table.names]
+        absent = [name for name in ("unit", "household", "time") if changes.get(name) not in {None, *table.names}]
+        changes = {name: value for name, value in changes.items() if name not in absent}
+        changes |= {"identifiers": kept} if changes.get("identifiers") else {}
     if isinstance(schema, str | Path):
         from shoal.schema.toml import parse_schema
 
         base = parse_schema(schema_text(schema), base, identifiers_dropped=identifiers_dropped)
     elif schema is not None:
         for column in schema.columns:
-            left_out = column.role == Role.IDENTIFIER or column.name == schema.sampling_weight != schema.released_weight
+            left_out = column.role in DROPPED or column.name == schema.sampling_weight != schema.released_weight
             if not (identifiers_dropped and left_out):
                 base[column.name]  # an unknown name is an error
         given = {column.name: column for column in schema.columns}
@@ -147,6 +150,19 @@ def complete_schema(
         )
         base = replace(schema, columns=columns, sampling_weight=None if lacks_weight else schema.sampling_weight)
     return decide_roles(table, base.updated(**changes))
+
+
+def stated_column(schema: Schema | str | Path | None, role: Role) -> str | None:
+    """Return the column to which a schema or a schema file gives a role, also if the table lacks it."""
+    if isinstance(schema, Schema):
+        return next(iter(schema.named(role)), None)
+    content = _schema_content(schema)
+    entries = content.get("columns", {}) if isinstance(content, dict) else {}
+    if not isinstance(entries, dict):
+        return None
+    return next(
+        (name for name, entry in entries.items() if isinstance(entry, dict) and entry.get("role") == role), None
+    )
 
 
 def is_schema_text(schema: str | Path) -> bool:
@@ -184,14 +200,22 @@ def _schema_content(schema: Schema | str | Path | None) -> Any:
 
 
 def _texts(given: Any) -> set[str]:
-    """Return all texts in nested lists and mappings, keys included: everything that may be the name of a column."""
-    if isinstance(given, str):
-        return {given}
-    if isinstance(given, Mapping):
-        return set().union(*(_texts(key) | _texts(value) for key, value in given.items()))
-    if isinstance(given, Sequence | set | frozenset):
-        return set().union(*map(_texts, given))
-    return set()
+    """Return all texts in nested lists and mappings, keys included: everything that may be the name of a column.
+
+    Without recursion, and each object once: a tree that contains itself is refused where hierarchies are built.
+    """
+    texts: set[str] = set()
+    seen: dict[int, object] = {}  # keeps them alive, so that no number is given twice
+    waiting = [given]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            texts.add(part)
+        elif isinstance(part, Mapping | Sequence | set | frozenset) and id(part) not in seen:
+            seen[id(part)] = part
+            waiting.extend(part)
+            waiting.extend(part.values() if isinstance(part, Mapping) else ())
+    return texts
 
 
 def _frame(data: Any, reading: ReadOptions, named: Iterable[str] = ()) -> Table:

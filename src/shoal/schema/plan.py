@@ -19,7 +19,7 @@ from shoal.core.choices import check_decimals, check_seed
 from shoal.core.text import function_name
 from shoal.errors import ParameterError, suggestion
 from shoal.schema.columns import ReleaseWeight, Schema
-from shoal.schema.requirements import Requirements
+from shoal.schema.requirements import Of, Requirements
 
 Decimals = int | Literal["input", "full"]
 Sums = Literal["rounded", "exact"]
@@ -177,9 +177,15 @@ class Plan:
                 raise ParameterError(
                     f"{name} of a plan must be a {kind.__name__}, not {type(getattr(self, name)).__name__}"
                 )
+        self.requirements.counting(self.schema)  # raises where the schema lacks what k counts
         check_decimals(self.decimals)
         if not (isinstance(self.sums, str) and self.sums in {"rounded", "exact"}):
             raise ParameterError(f"sums={self.sums!r} is not possible; choose rounded or exact")
+
+    @property
+    def of(self) -> Of:
+        """What k counts."""
+        return self.requirements.counting(self.schema)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan for JSON; orders, hierarchies and mappings are included in full."""
@@ -206,7 +212,7 @@ class Plan:
 
 def requirements_dict(requirements: Requirements) -> dict[str, Any]:
     """Return the requirements that are requested, for JSON."""
-    given = {"k": int(requirements.k), "max_size": requirements.max_size}
+    given = {"k": int(requirements.k), "of": requirements.of, "max_size": requirements.max_size}
     given |= {"global_recoding": True} if requirements.global_recoding else {}
     return {name: plain_value(value) for name, value in (given | requirements.requested()).items() if value is not None}
 
@@ -220,7 +226,7 @@ def schema_dict(schema: Schema) -> dict[str, Any]:
                 for name, value in (
                     ("name", column.name), ("role", column.role), ("kind", column.kind), ("weight", column.weight),
                     ("order", column.order), ("recode", column.recode), ("missing", column.missing),
-                    ("hierarchy", column.hierarchy),
+                    ("hierarchy", column.hierarchy), ("time", column.time or None),
                 )
                 if value is not None and (name, value) != ("weight", 1.0)
             }

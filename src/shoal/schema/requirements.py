@@ -11,10 +11,14 @@ import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from shoal.core.choices import choice
 from shoal.core.grouping import check_k
 from shoal.errors import ParameterError
+
+if TYPE_CHECKING:
+    from shoal.schema.columns import Schema
 
 TOLERANCE = 1e-9
 MODELS = ("l", "c", "p", "alpha", "t", "beta", "delta")
@@ -29,6 +33,29 @@ class Diversity(StrEnum):
     RECURSIVE = "recursive"
 
 
+class Of(StrEnum):
+    """What k counts in an equivalence class."""
+
+    ROWS = "rows"
+    UNITS = "units"
+    HOUSEHOLDS = "households"
+
+    @property
+    def noun(self) -> str:
+        """What is counted, as a word for people."""
+        return {Of.ROWS: "records", Of.UNITS: "persons", Of.HOUSEHOLDS: "households"}[self]
+
+    def amount(self, number: int) -> str:
+        """Return a number with what is counted.
+
+        Examples
+        --------
+        >>> Of.UNITS.amount(1), Of.ROWS.amount(1_200)
+        ('1 person', '1200 records')
+        """
+        return f"{number} {self.noun[:-1] if number == 1 else self.noun}"
+
+
 @dataclass(frozen=True)
 class Requirements:
     """What every equivalence class of a release must satisfy; a requirement that is None is not requested.
@@ -36,7 +63,10 @@ class Requirements:
     Parameters
     ----------
     k
-        Minimum number of records in an equivalence class.
+        Minimum number of records, persons or households in an equivalence class; see ``of``.
+    of
+        What k counts: ``rows``, ``units`` (different persons) or ``households``; None counts persons where the schema
+        has a unit, otherwise rows.
     max_size
         Maximum number of records in a group.
     global_recoding
@@ -71,6 +101,7 @@ class Requirements:
     """
 
     k: int = 2
+    of: Of | str | None = None
     max_size: int | None = None
     global_recoding: bool = False
     l: float | None = None
@@ -87,9 +118,9 @@ class Requirements:
         if not isinstance(self.global_recoding, bool):
             raise ParameterError(f"global_recoding must be True or False, not {self.global_recoding!r}")
         if not isinstance(self.l_kind, Diversity):
-            from shoal.core.choices import choice
-
             object.__setattr__(self, "l_kind", choice(Diversity, self.l_kind, "l_kind"))
+        if self.of is not None and not isinstance(self.of, Of):
+            object.__setattr__(self, "of", choice(Of, self.of, "of"))
         for name in MODELS:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not _is_number(value)):
@@ -121,6 +152,30 @@ class Requirements:
             raise ParameterError("recursive (c, l)-diversity needs both l_kind=recursive and c, for example c=3")
         if self.c is not None and self.l is None:
             raise ParameterError("recursive (c, l)-diversity needs l as well, for example l=2")
+
+    def counting(self, schema: Schema) -> Of:
+        """Return what k counts in a table with this schema; raises where the schema lacks the column for it.
+
+        Examples
+        --------
+        >>> from shoal.schema.columns import Column, Kind, Role, Schema
+        >>> Requirements(k=5).counting(Schema((Column("patient", Role.UNIT, Kind.NOMINAL),)))
+        <Of.UNITS: 'units'>
+        """
+        if self.of is None:
+            return Of.ROWS if schema.unit is None else Of.UNITS
+        wanted = Of(self.of)
+        if wanted == Of.UNITS and schema.unit is None:
+            raise ParameterError(
+                "of=units counts persons, but no column says which rows belong to one person; name it with --unit "
+                '(Python: unit="patient_id")'
+            )
+        if wanted == Of.HOUSEHOLDS and schema.household is None:
+            raise ParameterError(
+                "of=households counts households, but no column says which persons belong to one; name it with "
+                '--household (Python: household="household_id")'
+            )
+        return wanted
 
     @property
     def recursive_l(self) -> int | None:

@@ -11,6 +11,7 @@ from typing import Any
 from shoal.core.choices import choice
 from shoal.errors import SchemaError, UnknownColumn, suggestion
 from shoal.schema.columns import (
+    DROPPED,
     ROLE_OPTIONS,
     Column,
     Kind,
@@ -23,12 +24,13 @@ from shoal.schema.columns import (
 )
 
 _TOP = {"release_weight", "known", "unnamed", "strata", "sampling_weight", "missing", "columns"}
-_COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy"}
+_COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy", "time"}
 
 _HEADER = """\
 # What each column is. Read it, correct it, then: shoal protect {source} -k 5 --schema THIS_FILE -o safe.csv
 #
 # role: identifier (dropped) | quasi (may be known to an intruder: replaced) | confidential (sensitive) | other
+#       unit (whose row it is, where a person has several) | household | time (order of a person's rows); all dropped
 # kind: numeric | ordinal (give its order) | nominal
 # Optional: weight = 2.0   order = ["low", "high"]   recode = "median"   missing = "impute"   hierarchy = "jobs.csv"
 
@@ -87,6 +89,8 @@ def _format_column(column: Column) -> str:
         lines.append(f'missing = "{column.missing}"')
     if isinstance(column.hierarchy, str | Path | Mapping):
         lines.append(f"hierarchy = {_inline(column.hierarchy)}")
+    if column.time:
+        lines.append("time = true")
     return "\n".join(lines) + "\n"
 
 
@@ -121,7 +125,7 @@ def parse_schema(text: str, base: Schema, *, identifiers_dropped: bool = False) 
         entries.pop(weight, None)
         weight = ""
     for name, entry in entries.items():
-        dropped = identifiers_dropped and isinstance(entry, dict) and entry.get("role") == Role.IDENTIFIER
+        dropped = identifiers_dropped and isinstance(entry, dict) and entry.get("role") in DROPPED
         if name not in names and not dropped:
             raise UnknownColumn(name, names)
     columns = tuple(_parse_column(column, entries.get(column.name)) for column in base.columns)
@@ -166,6 +170,7 @@ def _parse_column(column: Column, entry: Any) -> Column:
         reason="schema file",
         role_stated="role" in entry,
         hierarchy=_parse_hierarchy(column.name, entry.get("hierarchy")),
+        time=entry.get("time", False),
     )
 
 

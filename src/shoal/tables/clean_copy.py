@@ -9,6 +9,7 @@ the columns of numbers that recoding already wrote into memory of their own.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -129,7 +130,10 @@ def _has_pandas_index(pandas: dict[str, Any]) -> bool:
 
 
 def _memory(table: Table) -> list[tuple[int, int]] | None:
-    """Return where the columns of numbers of a table begin and end in memory; None if that cannot be known."""
+    """Return where the columns of numbers of a table begin and end in memory, in order and without overlaps.
+
+    None if that cannot be known.
+    """
     frame = table.frame
     if frame.implementation.is_pyarrow():
         chunks = [chunk for column in table.native.itercolumns() for chunk in column.chunks if _is_number(chunk.type)]
@@ -139,7 +143,13 @@ def _memory(table: Table) -> list[tuple[int, int]] | None:
     else:
         return None
     buffers = [chunk.buffers()[1] for chunk in chunks]
-    return [(data.address, data.address + data.size) for data in buffers if data is not None]
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted((data.address, data.address + data.size) for data in buffers if data is not None):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def _stands_alone(array: Any, used: list[tuple[int, int]] | None) -> bool:
@@ -149,7 +159,8 @@ def _stands_alone(array: Any, used: list[tuple[int, int]] | None) -> bool:
     bitmap, data = array.buffers()
     if bitmap is not None or data.size != len(array) * array.type.bit_width // 8:
         return False
-    return all(data.address >= end or data.address + data.size <= start for start, end in used)
+    before = bisect_left(used, (data.address + data.size,))  # parts of memory that begin before the end of the array
+    return before == 0 or used[before - 1][1] <= data.address
 
 
 def _is_number(kind: Any) -> bool:

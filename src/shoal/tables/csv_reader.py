@@ -17,6 +17,7 @@ from typing import Any
 
 from shoal.errors import DataError, FileProblem, UnknownColumn
 from shoal.tables.dialect import (
+    LONGEST_LINE,
     Opening,
     detect,
     encodings_to_try,
@@ -28,7 +29,7 @@ from shoal.tables.dialect import (
 from shoal.tables.table import Table
 from shoal.tables.text_columns import TextColumn
 
-_BLOCKS = (3 * 2**18, 2**25, 2**30)  # bytes; the larger sizes serve only records that do not fit the smaller
+_BLOCKS = (3 * 2**18, 2**25, LONGEST_LINE)  # bytes; the larger sizes serve only records that do not fit the smaller
 
 
 class _RecordTooLong(Exception):
@@ -104,7 +105,7 @@ def _read(
             return [late.get(column.name, column) for column in columns]
         except _RecordTooLong:
             continue
-    raise FileProblem(f"{path}: a record is longer than a gigabyte; is a quote left open?")
+    raise FileProblem(f"{path}: a record has more than {_BLOCKS[-1]:,} bytes; check its line ends and its quotes")
 
 
 def _fill(columns: list[TextColumn], path: Path, opening: Opening, rows: int | None, block_size: int) -> None:

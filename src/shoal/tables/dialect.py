@@ -25,7 +25,8 @@ DELIMITERS = ",;\t|"
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _DELIMITERS_BY_NAME = {**{name: character for character, name in _NAMES.items()}, "\\t": "\t"}
 _HEAD = 2**18  # bytes from which the dialect is inferred
-_LONGEST_LINE = 2**27  # bytes of the header; more is no table of text, or a hostile one
+LONGEST_LINE = 2**27
+"""The most bytes of a line or record; more is no table of text, or a hostile one."""
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _GROUPED_NUMBER = re.compile(r"[+-]?\d{1,3},\d{3}")
 _POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
@@ -197,8 +198,8 @@ def _head_text(path: Path, codec: str) -> tuple[str, bool]:
         text = codecs.getincrementaldecoder(codec)().decode(raw, final=complete)
         if complete or "\n" in text or "\r" in text:
             return text, complete
-        if size >= _LONGEST_LINE:
-            raise FileProblem(f"{path}: its first line has more than {size:,} bytes; a table of text has line ends")
+        if size >= LONGEST_LINE:
+            raise FileProblem(f"{path}: its first line has more than {LONGEST_LINE:,} bytes; check its line ends")
         size *= 8
 
 

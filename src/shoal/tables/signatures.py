@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -88,8 +89,12 @@ def _located(arguments: list[str]) -> list[str]:
 
 
 def _run(arguments: list[str], key: Path, content: bytes | None = None) -> bytes:
-    """Run a program that signs; it may ask for a passphrase on the terminal."""
-    result = subprocess.run(_located(arguments), input=content, capture_output=True, check=False)  # noqa: S603
+    """Run a program that signs; it may ask for a passphrase on the terminal, minisign by its standard error."""
+    asked = sys.stdin is not None and sys.stdin.isatty()
+    result = subprocess.run(  # noqa: S603 - no shell
+        _located(arguments), input=content, stdout=subprocess.PIPE, stderr=None if asked else subprocess.PIPE,
+        check=False,
+    )  # fmt: skip
     if result.returncode:
         raise FileProblem(f"{arguments[0]} could not sign with {key}; check that it is a private key that you may use")
     return result.stdout

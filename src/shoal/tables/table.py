@@ -252,6 +252,17 @@ class Table:
         labels = self.labels.without(dropped) if self.labels else None
         return replace(self, frame=self.frame.select(kept), labels=labels)
 
+    def in_order(self, rows: Any) -> Table:
+        """Return the table with its rows in another order, given as an array of row numbers.
+
+        Examples
+        --------
+        >>> import numpy as np, polars as pl
+        >>> Table.from_native(pl.DataFrame({"age": [30, 40]})).in_order(np.array([1, 0])).column("age").to_list()
+        [40, 30]
+        """
+        return replace(self, frame=self.frame[rows])
+
     def fingerprint(self) -> str:
         """Return the SHA-256 of the content as 64 hexadecimal digits.
 

@@ -3,8 +3,8 @@
 :func:`read_table` infers delimiter, encoding, decimal separator and types from the records, so that one record can
 change how all others are read. Here they follow from the options, the extension and the header, which are public. A
 field that cannot be read is changed by a rule that uses this field only: bytes that are no text become the replacement
-character, a row that is too short gets missing fields, a row that is too long loses the rest. A table without records
-is a table.
+character, a row that is too short gets missing fields, a row that is too long loses the rest, and so does a line of
+more than 128 MB. A table without records is a table.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from shoal.errors import DataError, FileProblem
 from shoal.tables.dialect import (
     DELIMITERS,
+    LONGEST_LINE,
     Dialect,
     check_header,
     encodings_to_try,
@@ -71,11 +72,28 @@ def read_as_declared(path: Path, names: Sequence[str], **options: Any) -> Table:
     check_regular(path)
     dialect, header = _opening(path, names, **options)
     with opened(path) as file:
-        content = file.read()
-    if dialect.encoding != "utf-8" or dialect.bom:
-        content = content.decode(dialect.codec, errors="replace").encode("utf-8")
+        content = _content(file, dialect)
     frame = _fields(content, header, dialect)
     return Table(nw.from_native(frame, eager_only=True), dialect=dialect, source=path)
+
+
+def _content(file: IO[bytes], dialect: Dialect) -> bytes:
+    """Return the text of a file in UTF-8, lines that are too long cut."""
+    if dialect.encoding == "utf-8" and not dialect.bom and dialect.line_end != "\r":
+        return b"".join(_cut(file, b"\n"))
+    with io.TextIOWrapper(file, dialect.codec, errors="replace", newline="") as decoded:
+        return "".join(_cut(decoded, ("\n", "\r"))).encode("utf-8", "replace")
+
+
+def _cut(file: Any, ends: Any) -> Iterator[Any]:
+    """Yield the lines of a file; of a line that is too long only its beginning and its end."""
+    while line := file.readline(LONGEST_LINE):
+        rest = line
+        while rest and len(rest) == LONGEST_LINE and not rest.endswith(ends):
+            rest = file.readline(LONGEST_LINE)
+        yield line
+        if rest is not line:
+            yield rest[-1:]
 
 
 def _read_typed(path: Path, **options: Any) -> Table:

@@ -49,6 +49,8 @@ class WrittenFile:
         What the file holds.
     class_sizes
         The number of records of each equivalence class of the named columns.
+    class_units
+        The number of different persons or households of each class, if they were given.
     """
 
     name: str
@@ -57,6 +59,7 @@ class WrittenFile:
     records: int
     columns: int
     class_sizes: NDArray[np.int64]
+    class_units: NDArray[np.int64] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of the manifest."""
@@ -69,7 +72,9 @@ class WrittenFile:
         }
 
 
-def read_back(path: Path, target: Path, table: Table, names: Sequence[str]) -> WrittenFile:
+def read_back(
+    path: Path, target: Path, table: Table, names: Sequence[str], units: NDArray[np.int64] | None = None
+) -> WrittenFile:
     """Read a file that was just written, and count the equivalence classes that the named columns form in it.
 
     Parameters
@@ -82,6 +87,8 @@ def read_back(path: Path, target: Path, table: Table, names: Sequence[str]) -> W
         The table that was written; only its shape and the dialect are used.
     names
         The quasi-identifiers and strata; none to check the shape only.
+    units
+        The person or household of each row of the file, where classes are also counted by these.
 
     Returns
     -------
@@ -109,7 +116,13 @@ def read_back(path: Path, target: Path, table: Table, names: Sequence[str]) -> W
             "was written"
         ) from error
     sizes = class_sizes(*hashes) if names else np.zeros(0, np.int64)
-    return WrittenFile(target.name, path.stat().st_size, digest, table.n_rows, len(table.names), sizes)
+    counted = None
+    if units is not None and names:
+        from shoal.core.key_hashes import class_numbers
+        from shoal.core.row_classes import distinct_per_class
+
+        counted = distinct_per_class(class_numbers(*hashes), units)
+    return WrittenFile(target.name, path.stat().st_size, digest, table.n_rows, len(table.names), sizes, counted)
 
 
 def _text_hashes(path: Path, target: Path, table: Table, names: Sequence[str]) -> tuple[Any, str]:

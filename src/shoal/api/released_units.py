@@ -1,0 +1,131 @@
+"""The persons of a released table, which its columns do not show: from the original and the holder's record.
+
+The unit is not in the release, so a count of persons needs the original, and the order of the released rows: that of
+the holder's record, or that of the original where the release was made by software that keeps it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.progress import SILENT, Progress
+from shoal.errors import DataError, ParameterError
+from shoal.flow.holder_record import HolderRecord
+from shoal.flow.units import read_units
+from shoal.schema.columns import DROPPED, Role, Schema
+from shoal.schema.loading import load
+from shoal.schema.plan import ReadOptions
+from shoal.schema.requirements import Of
+from shoal.tables import Table
+from shoal.tables.value_codes import comparable_values
+
+Integers = NDArray[np.int64]
+
+
+def read_record(record: HolderRecord | str | Path) -> HolderRecord:
+    """Return a holder's record that is given as a value or as a file."""
+    return record if isinstance(record, HolderRecord) else HolderRecord.read(record)
+
+
+def original_rows(original: Table, released: Table, schema: Schema, record: HolderRecord | None) -> Integers:
+    """Return for each released row the row of the original.
+
+    Parameters
+    ----------
+    original, released
+        The two tables.
+    schema
+        The schema of the original.
+    record
+        The holder's record, which states the order of the rows; None where both tables have the same order.
+
+    Returns
+    -------
+    rows
+        Raises where the record is that of another release, or where columns that stay unchanged show that the rows are
+        in another order.
+    """
+    if released.n_rows != original.n_rows:
+        raise DataError(
+            f"the original has {original.n_rows:,} records and the release {released.n_rows:,}; both must have the same"
+        )
+    if record is not None:
+        if record.rows.height != original.n_rows:
+            raise DataError(
+                f"the holder's record is that of a release with {record.rows.height:,} records, and the original has "
+                f"{original.n_rows:,}; name the record that was written beside the release"
+            )
+        rows = np.empty(original.n_rows, np.int64)
+        rows[record.released_rows] = np.arange(rows.size)
+        _check_same_rows(original.in_order(rows), released, schema, "the holder's record is not that of this release")
+        return rows
+    _check_same_rows(
+        original, released, schema,
+        "the rows of the release are in another order than those of the original, as in every release with a unit; "
+        "name its holder's record with --record (Python: record=)",
+    )  # fmt: skip
+    return np.arange(original.n_rows)
+
+
+def released_units(
+    original: Any,
+    released: Table,
+    schema: Schema,
+    of: Of,
+    *,
+    unit: str | None = None,
+    household: str | None = None,
+    record: HolderRecord | str | Path | None = None,
+    reading: ReadOptions | None = None,
+    progress: Progress = SILENT,
+) -> Integers:
+    """Return the person or household of each released row, as codes.
+
+    Parameters
+    ----------
+    original
+        The original table or its file.
+    released
+        The released table.
+    schema
+        The schema of the released table.
+    of
+        Whether persons or households are counted.
+    unit, household
+        Their columns in the original; those of the plan in the holder's record if not given.
+    record
+        The holder's record of the release.
+    reading
+        How a text file is read.
+    progress
+        Progress callback.
+    """
+    known = None if record is None else read_record(record)
+    if known is not None:
+        roles = {column["role"]: column["name"] for column in known.header["plan"]["schema"]["columns"]}
+        unit, household = unit or roles.get("unit"), household or roles.get("household")
+    changes = {"unit": unit, "household": household, "unnamed": "other"}
+    table, full = load(original, None, changes, reading or ReadOptions(), progress)
+    units = read_units(table, full, ordered=False)
+    counted = None if units is None else units.counted(of)
+    if counted is None:
+        raise ParameterError(f"k counts {of.noun}; name the column of the original with --unit or --household")
+    return counted[original_rows(table, released, schema, known)]
+
+
+def _check_same_rows(original: Table, released: Table, schema: Schema, problem: str) -> None:
+    """Raise if columns that a release leaves unchanged differ between rows."""
+    names = {column.name: column.role for column in schema.columns}
+    for name in released.names:
+        unchanged = names.get(name, Role.OTHER) not in {Role.QUASI, *DROPPED} and name != schema.sampling_weight
+        if not unchanged or name not in original.names:
+            continue
+        one, two = (comparable_values(table.column(name)) for table in (original, released))
+        if one.dtype != two.dtype:
+            one, two = (comparable_values(table.typed(name)) for table in (original, released))
+        if one.dtype == two.dtype and not one.equals(two, null_equal=True):
+            raise DataError(problem)

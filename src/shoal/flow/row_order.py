@@ -1,0 +1,85 @@
+"""The order of released rows where several rows belong to one person.
+
+Dropping the number of a person does not unlink its rows: in the order of the original they still lie together. So the
+rows of such a table are released in a random order. It follows from 256 random bits that only the holder's record
+keeps, not from the public seed, by which everybody could undo it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from hashlib import shake_256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.grouping import Grouping
+from shoal.methods.contract import Outcome
+from shoal.schema.columns import Schema
+from shoal.tables import Table
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class RowOrder:
+    """Which row of the original each released row is; confidential.
+
+    Parameters
+    ----------
+    key
+        256 random bits, from which the order follows.
+    original_rows
+        For each released row the row of the original.
+
+    Examples
+    --------
+    >>> order = RowOrder(bytes(32), np.array([2, 0, 1]))
+    >>> order.released_rows.tolist()
+    [1, 2, 0]
+    """
+
+    key: bytes
+    original_rows: Integers
+
+    def __repr__(self) -> str:  # never the key
+        return f"<RowOrder: {self.original_rows.size:,} rows; confidential>"
+
+    @property
+    def released_rows(self) -> Integers:
+        """For each row of the original the released row."""
+        rows = np.empty_like(self.original_rows)
+        rows[self.original_rows] = np.arange(rows.size)
+        return rows
+
+    def table(self, table: Table) -> Table:
+        """Return a table of the original order in the order of the release."""
+        return table.in_order(self.original_rows)
+
+    def grouping(self, grouping: Grouping) -> Grouping:
+        """Return groups of the original order in the order of the release."""
+        return Grouping(grouping.labels[self.original_rows], grouping.k, max_size=grouping.max_size)
+
+    def outcome(self, outcome: Outcome, grouping: Grouping) -> Outcome:
+        """Return an outcome with the labels of the release; the records that a method selected are not stated."""
+        return replace(outcome, labels=grouping.labels, representatives=None)
+
+
+def draw_order(schema: Schema, n: int, key: bytes | None = None) -> RowOrder | None:
+    """Return a random order of the rows; None where the schema has neither units nor households.
+
+    Parameters
+    ----------
+    schema
+        The schema of the table.
+    n
+        The number of rows.
+    key
+        256 bits; drawn at random if not given. Give one in tests only.
+    """
+    if schema.unit is None and schema.household is None:
+        return None
+    key = secrets.token_bytes(32) if key is None else key
+    draws = np.frombuffer(shake_256(key + b"order of rows").digest(8 * n), "<u8")
+    return RowOrder(key, np.argsort(draws, kind="stable").astype(np.int64))

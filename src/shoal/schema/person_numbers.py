@@ -1,0 +1,193 @@
+"""Columns that look like the number of a person and repeat: a table with several rows per person and no unit.
+
+k counts rows unless a unit is named, and k rows of one person protect no one. A column is reported by its name
+(``patient_id``), or, where the name says nothing, by its pattern: equal values lie together, and at least two other
+columns with values that recur elsewhere are constant within them, as sex is within a person. Only
+whole numbers and text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import short_name
+from shoal.tables import Table
+from shoal.tables.value_codes import comparable_values
+
+SHARE_OF_ROWS = 0.05
+"""The number of different values, as a share of the rows, that the number of a person exceeds."""
+_FEWEST_VALUES = 10
+_CONSTANT_COLUMNS = 2
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PERSON = _words(
+    "patient pat person pers subject subj member client participant respondent individual case customer insured "
+    "beneficiary enrollee employee worker student pupil household hh h p family resident claimant donor user"
+)
+_ALONE = _words(
+    "id ids uid uuid guid nr no key number mrn ssn pid patient person subject member client participant respondent "
+    "individual customer household"
+)
+_NUMBER = _words("id ids uid uuid guid nr no key number num code")
+_COMPOUND = frozenset(person + number for person in _PERSON for number in _NUMBER - {"no"})
+_NOT_PERSONS = _words(
+    "hospital ward clinic doctor physician nurse school class teacher college university firm company employer "
+    "industry plant branch shop store site center centre country state region county district city town village "
+    "municipality area block tract zip postal post street house building room bed visit stay episode wave round time "
+    "date day week month year line item order product model test sample batch lot code children kids siblings births "
+    "cars phone telephone fax account tax group cluster strata stratum psu team party question form version"
+)
+
+
+@dataclass(frozen=True)
+class RepeatedNumber:
+    """A column that looks like the number of a person, with values that occur in several rows.
+
+    Parameters
+    ----------
+    column
+        The name of the column.
+    repeated
+        How many of its values occur more than once.
+
+    Examples
+    --------
+    >>> RepeatedNumber("patient_id", 1204).question
+    '1,204 values of "patient_id" occur more than once: is one row one person?'
+    """
+
+    column: str
+    repeated: int
+
+    @property
+    def counted(self) -> str:
+        """How many values repeat, in words."""
+        return "1 value" if self.repeated == 1 else f"{self.repeated:,} values"
+
+    @property
+    def question(self) -> str:
+        """What a person should decide."""
+        occur = "occurs" if self.repeated == 1 else "occur"
+        return f'{self.counted} of "{short_name(self.column)}" {occur} more than once: is one row one person?'
+
+    @property
+    def warning(self) -> str:
+        """The question with both ways out."""
+        name = short_name(self.column)
+        option = name if re.fullmatch(r"[\w.]+", name) else f'"{name}"'
+        return (
+            f"{self.question} k counts rows; count persons with --unit {option} (Python: unit=...), or state --of rows "
+            '(Python: of="rows")'
+        )
+
+
+def repeated_numbers(table: Table, names: Iterable[str], unclear: Iterable[str] = ()) -> list[RepeatedNumber]:
+    """Return the columns that look like the number of a person and repeat.
+
+    Parameters
+    ----------
+    table
+        The original table.
+    names
+        The columns that are judged by their names; only those with such a name are counted.
+    unclear
+        Those of them that are also judged by their pattern, if the name says nothing.
+
+    Examples
+    --------
+    >>> stays = pl.DataFrame({"patient_id": [i // 3 for i in range(60)], "ward": ["A", "B"] * 30})
+    >>> [found.question for found in repeated_numbers(Table.from_native(stays), stays.columns)]
+    ['20 values of "patient_id" occur more than once: is one row one person?']
+    """
+    also = set(unclear)
+    found = []
+    for name in names:
+        if named_as_person(name):
+            repeated = _repeated(table, name)
+        else:
+            repeated = _repeated_together(table, name) if name in also else 0
+        if repeated:
+            found.append(RepeatedNumber(name, repeated))
+    return found
+
+
+def named_as_person(name: str) -> bool:
+    """Return whether the name of a column is that of a number of persons or households.
+
+    Examples
+    --------
+    >>> [named_as_person(name) for name in ("PatientID", "pers_nr", "hhid", "patient_age", "ward_id", "no_of_cars")]
+    [True, True, True, False, False, False]
+    """
+    words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+    if not words or _NOT_PERSONS & set(words[:-1]) or len(words) == 1:
+        return len(words) == 1 and (words[0] in _ALONE or words[0] in _COMPOUND)
+    if all(word in _PERSON or word in _NUMBER or word in _COMPOUND for word in words):
+        return any(word in _ALONE or word in _COMPOUND for word in words)
+    return words[-1] in _COMPOUND or words[-1] in _NUMBER - {"num", "code"}
+
+
+def _repeated(table: Table, name: str) -> int:
+    """Return how many values of a column repeat; 0 where its type or its few values are not those of a number."""
+    values = _numbers(table, name)
+    if values is None:
+        return 0
+    counts = values.drop_nulls().value_counts()["count"]
+    if len(counts) < _FEWEST_VALUES or len(counts) <= SHARE_OF_ROWS * table.n_rows:
+        return 0
+    return int((counts > 1).sum())
+
+
+def _repeated_together(table: Table, name: str) -> int:
+    """Return how many values repeat in a column whose rows lie together by value, with constant columns beside it."""
+    values = _numbers(table, name)
+    if values is None or values.null_count() or not len(values):
+        return 0
+    starts = _starts(values)
+    runs = int(starts.sum())
+    few = runs < _FEWEST_VALUES or runs <= SHARE_OF_ROWS * table.n_rows
+    if few or 2 * runs > table.n_rows or values.n_unique() != runs:
+        return 0
+    constant = 0
+    for other in table.names:
+        constant += other != name and _constant_and_recurring(table, other, starts)
+        if constant == _CONSTANT_COLUMNS:
+            return int((values.value_counts()["count"] > 1).sum())
+    return 0
+
+
+def _constant_and_recurring(table: Table, name: str, starts: NDArray[np.bool_]) -> bool:
+    """Return whether a column changes only where another one does, and its values come again later."""
+    dtype = table.column(name).dtype
+    if dtype.is_nested() or str(dtype) in {"Object", "Unknown"}:
+        return False
+    values = comparable_values(table.column(name))
+    changes = _starts(values)
+    return not (changes & ~starts).any() and int(changes.sum()) > values.n_unique()
+
+
+def _starts(values: pl.Series) -> NDArray[np.bool_]:
+    """Return the rows whose value differs from that of the row before; the first one too."""
+    return values.ne_missing(values.shift(1)).to_numpy() | (np.arange(len(values)) == 0)
+
+
+def _numbers(table: Table, name: str) -> pl.Series | None:
+    """Return whole numbers or text of a column; None for other types."""
+    dtype = table.column(name).dtype
+    if dtype.is_nested() or str(dtype) in {"Object", "Unknown"}:
+        return None
+    values = comparable_values(table.typed(name))
+    if values.dtype.is_float() and bool((values.drop_nulls() == values.drop_nulls().round()).all()):
+        return values  # integers with missing values in pandas, and numbers of other programs
+    text = values.dtype in (pl.String, pl.Categorical)
+    return values if text or values.dtype.is_integer() else None
