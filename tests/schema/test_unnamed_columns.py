@@ -4,6 +4,7 @@ import json
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
+from pathlib import Path
 from unittest import mock
 
 import polars as pl
@@ -68,7 +69,7 @@ def test_every_function_stops_for_columns_that_are_not_named(call):
         CALLS[call](PEOPLE, **NAMED)
     text = str(problem.value)
     assert '2 columns have no role: "postcode" (guess: quasi, its name says "postcode")' in text
-    assert '"hobby" (guess: quasi, an intruder may know it)' in text
+    assert '"hobby" (guess: other?, nothing shows whether an intruder may know it)' in text
     assert "wave" not in text
     assert "--other" in text
     assert 'unnamed="other"' in text
@@ -150,10 +151,18 @@ def test_verify_names_a_column_that_does_not_exist():
 
 def test_a_schema_decides_about_its_columns_only(folder):
     drafted = infer_schema(Table.from_native(PEOPLE))
+    assert drafted.undecided == ["hobby"]
+    with pytest.raises(SchemaError, match=r'1 column has no role: "hobby" \(guess: other\?'):
+        CALLS["protect"](PEOPLE, schema=drafted)
+    drafted = drafted.updated(other=["hobby"])
     assert CALLS["protect"](PEOPLE, schema=drafted).schema.undecided == []
     code, _, err = run("schema", "people.csv", "-o", "people.toml", "--quiet")
     assert code == 0, err
-    assert run("protect", "people.csv", "-k", 3, "--schema", "people.toml", "-o", "out.csv", "--quiet")[0] == 0
+    assert 'role = "other?"' in Path("people.toml").read_text(encoding="utf-8")
+    command = ("protect", "people.csv", "-k", 3, "--schema", "people.toml", "-o", "out.csv", "--quiet")
+    assert run(*command)[0] == 2
+    assert not Path("out.csv").exists()
+    assert run(*command, "--unnamed", "other")[0] == 0
     part = "[columns.birth_date]\nrole = 'quasi'\n[columns.sex]\nkind = 'nominal'\n"
     with pytest.raises(SchemaError, match='3 columns have no role: "sex"'):
         CALLS["protect"](PEOPLE, schema=part)

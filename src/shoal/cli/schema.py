@@ -18,10 +18,12 @@ def schema_command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="TOML file to write; printed if not given.")
     ] = None,
+    ask: Annotated[bool, typer.Option("--ask", help="Ask for the role and the kind of each doubtful column.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the output file, also if it was edited.")] = False,
 ) -> None:
     """Propose a role and a kind for each column, with reasons, as a file to review and correct."""
     from shoal.cli.terminal import console, draw_rows, printable
+    from shoal.schema.column_profile import describe_column
     from shoal.schema.inference import infer_schema
     from shoal.schema.loading import load_typed
     from shoal.schema.plan import ReadOptions, schema_dict
@@ -36,8 +38,14 @@ def schema_command(
             raise FileProblem(
                 f'"{output}" exists and may have been edited; choose another file, or replace it with --force'
             )
-    schema = infer_schema(load_typed(file, ReadOptions.of(given.read_options())))
-    text = format_schema(schema, file.name)
+    table = load_typed(file, ReadOptions.of(given.read_options()))
+    schema = infer_schema(table)
+    remarks = {name: describe_column(table, name) for name in table.names}
+    if ask:
+        from shoal.cli.questions import ask_columns
+
+        schema = ask_columns(schema, remarks)
+    text = format_schema(schema, file.name, remarks)
     if output is not None:
         write_files({output: lambda target: write_text(target, text)}, private=(output,))
     if given.json:

@@ -29,10 +29,12 @@ from shoal.flow.units import Integers
 from shoal.methods.contract import Outcome
 from shoal.privacy.k_anonymity import Classes, count_classes, require_k, verify_k
 from shoal.recoding.loss import Loss
+from shoal.schema.column_words import words_of
 from shoal.schema.columns import Column, Kind, Recode, ReleaseWeight, Role, Schema
-from shoal.schema.inference import looks_like_identifier
+from shoal.schema.kind_proposal import FEW_CODES, propose_kind
 from shoal.schema.plan import JsonDict, Plan
 from shoal.schema.requirements import Of, Requirements, violation
+from shoal.schema.role_proposal import looks_like_identifier
 from shoal.tables import Table
 from shoal.tables.clean_copy import clean_copy, left_out
 
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 DOMINANT_SHARE = 0.8
 """The share of the sampling weight of a group above which one record dominates it: the (1, 80 %) dominance rule."""
+_HEAD = 10_000
 HEAVY_LOSS = 0.4
 """The information loss of a column above which a remark is made."""
 
@@ -205,6 +208,7 @@ def release_table(
     recount = recount_table(recoded.table, plan.schema, plan.requirements, units)
     remarks = (*_remarks(prepared, grouped, recoded), *_known_remarks(plan, recount), *_second_weights(prepared))
     remarks += tuple(Remark(found.code, None, found.text) for found in person_remarks(plan, recoded.table, persons))
+    remarks += _code_remarks(prepared)
     remarks += tuple(Remark("several-rows", found.column, found.warning) for found in asked_persons(plan, prepared))
     manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)
     return Released(
@@ -321,6 +325,24 @@ def _remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> tuple[Re
             remarks.append(Remark("heavy-loss", name, text))
     remarks += _lost_categories(prepared, recoded)
     return (*remarks, *_weight_remarks(prepared, grouped, recoded), *_vector_remarks(grouped.outcome, prepared.n))
+
+
+def _code_remarks(prepared: Prepared) -> tuple[Remark, ...]:
+    """Return remarks for few different whole numbers that are averaged although no person called them numbers."""
+    remarks = []
+    for column in prepared.schema.quasi:
+        if column.kind != Kind.NUMERIC or column.kind_stated or column.default_recode != Recode.MEAN:
+            continue
+        series = prepared.table.typed(column.name)
+        if not series.dtype.is_integer() or series.head(_HEAD).n_unique() > FEW_CODES:
+            continue
+        if propose_kind(series, words_of(column.name), prepared.table.value_labels(column.name))[0] == Kind.NOMINAL:
+            text = (
+                f'"{column.name}" has {series.drop_nulls().n_unique()} different whole numbers, which are averaged; if '
+                f"they are codes, state --nominal (Python: kinds=...) for it, if they are amounts, --numeric"
+            )
+            remarks.append(Remark("integer-codes", column.name, text))
+    return tuple(remarks)
 
 
 def _weight_remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> tuple[Remark, ...]:

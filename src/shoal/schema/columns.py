@@ -38,6 +38,9 @@ class Role(StrEnum):
 DROPPED = frozenset({Role.IDENTIFIER, Role.UNIT, Role.HOUSEHOLD, Role.TIME})
 """The roles of columns that are not released."""
 
+UNDECIDED = "other?"
+"""What a schema file states as the role of a column that a person has to decide."""
+
 
 class Kind(StrEnum):
     """The level of measurement: how the values of a column compare."""
@@ -170,6 +173,17 @@ class Column:
     def default_recode(self) -> Recode:
         """What replaces the values of a group where neither the user nor the method selects anything."""
         return self.recode or (Recode.HIERARCHY if self.hierarchy is not None else DEFAULT_RECODE[self.kind])
+
+
+def shown_role(column: Column) -> str:
+    """Return the role of a column as a schema file states it: ``other?`` where a person has to decide.
+
+    Examples
+    --------
+    >>> shown_role(Column("a", Role.QUASI, Kind.NUMERIC)), shown_role(Column("a", Role.OTHER, Kind.NUMERIC, role_stated=False))
+    ('quasi', 'other?')
+    """  # noqa: E501 - the doctest is one line
+    return str(column.role) if column.role_stated else UNDECIDED
 
 
 @dataclass(frozen=True, repr=False)
@@ -448,7 +462,7 @@ class Schema:
 
     def explain(self) -> list[tuple[str, str, str, str]]:
         """Return name, role, kind and reason of each column, for a table on the screen."""
-        return [(column.name, str(column.role), str(column.kind), column.reason) for column in self.columns]
+        return [(column.name, shown_role(column), str(column.kind), column.reason) for column in self.columns]
 
     def table(self, backend: str = "polars") -> Any:
         """Return name, role, kind and reason of each column as a DataFrame of a library, by default polars."""

@@ -13,6 +13,7 @@ from shoal.errors import SchemaError, UnknownColumn, suggestion
 from shoal.schema.columns import (
     DROPPED,
     ROLE_OPTIONS,
+    UNDECIDED,
     Column,
     Kind,
     Missing,
@@ -21,6 +22,7 @@ from shoal.schema.columns import (
     Role,
     Schema,
     role_of_option,
+    shown_role,
 )
 
 _TOP = {"release_weight", "known", "unnamed", "strata", "sampling_weight", "missing", "columns"}
@@ -31,6 +33,7 @@ _HEADER = """\
 #
 # role: identifier (dropped) | quasi (may be known to an intruder: replaced) | confidential (sensitive) | other
 #       unit (whose row it is, where a person has several) | household | time (order of a person's rows); all dropped
+#       other? (not known: decide it; until then no table is protected, unless --unnamed decides all of them)
 # kind: numeric | ordinal (give its order) | nominal
 # Optional: weight = 2.0   order = ["low", "high"]   recode = "median"   missing = "impute"   hierarchy = "jobs.csv"
 
@@ -43,8 +46,8 @@ release_weight = "{release_weight}"   # grouped (mean of the group) | unchanged 
 """
 
 
-def format_schema(schema: Schema, source: str = "people.csv") -> str:
-    """Return the schema as a commented TOML text.
+def format_schema(schema: Schema, source: str = "people.csv", remarks: Mapping[str, str] | None = None) -> str:
+    """Return the schema as a commented TOML text; ``remarks`` describe the values of columns in a comment.
 
     Examples
     --------
@@ -72,13 +75,15 @@ def format_schema(schema: Schema, source: str = "people.csv") -> str:
         release_weight=schema.release_weight,
     )  # fmt: skip
     parts = [header]
-    parts += [_format_column(column) for column in schema.columns]
+    parts += [_format_column(column, (remarks or {}).get(column.name, "")) for column in schema.columns]
     return "\n".join(parts)
 
 
-def _format_column(column: Column) -> str:
+def _format_column(column: Column, remark: str = "") -> str:
     reason = f"  # {column.reason}" if column.reason else ""
-    lines = [f"[columns.{_key(column.name)}]{reason}", f'role = "{column.role}"', f'kind = "{column.kind}"']
+    lines = [f"[columns.{_key(column.name)}]{reason}"]
+    lines += [f"# {_comment(remark)}"] if remark else []
+    lines += [f'role = "{shown_role(column)}"', f'kind = "{column.kind}"']
     if column.weight != 1.0:
         lines.append(f"weight = {column.weight}")
     if column.order is not None:
@@ -158,9 +163,10 @@ def _parse_column(column: Column, entry: Any) -> Column:
     weight = entry.get("weight", 1.0)
     if isinstance(weight, bool) or not isinstance(weight, int | float):
         raise SchemaError(f'column "{column.name}": weight must be a number')
+    undecided = entry.get("role", UNDECIDED) == UNDECIDED
     return Column(
         column.name,
-        choice(Role, entry.get("role", "other"), "role"),
+        Role.OTHER if undecided else choice(Role, entry["role"], "role"),
         kind,
         kind_stated="kind" in entry or order is not None,
         weight=float(weight),
@@ -168,7 +174,7 @@ def _parse_column(column: Column, entry: Any) -> Column:
         recode=choice(Recode, entry["recode"], "recode") if "recode" in entry else None,
         missing=choice(Missing, entry["missing"], "missing") if "missing" in entry else None,
         reason="schema file",
-        role_stated="role" in entry,
+        role_stated=not undecided,
         hierarchy=_parse_hierarchy(column.name, entry.get("hierarchy")),
         time=entry.get("time", False),
     )
@@ -216,6 +222,11 @@ def _only_known(found: Mapping[str, Any], known: set[str], where: str) -> None:
 
 def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+
+
+def _comment(text: str) -> str:
+    """Return a text that can stand in a comment: one line without control characters."""
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _text(value: str) -> str:

@@ -1,0 +1,261 @@
+"""The role of a column: what its name, its label, its values and the other columns suggest, with the reason.
+
+Words are searched in this order: names and numbers of persons, health and other confidential matters, what others can
+know. A column that nothing says anything about is confidential in a table about health, has the role of the column
+that it is named after, or is an answer where several columns share a scale; otherwise a person has to decide.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from shoal.errors import short_name
+from shoal.schema.column_words import DURATIONS, WEAK, Meaning, first_with, words_of
+from shoal.schema.columns import DROPPED, Column, Kind, Role
+from shoal.schema.kind_proposal import FEWEST_RECORDS, propose_kind
+from shoal.schema.person_numbers import RepeatedNumber, named_as_person
+from shoal.schema.value_patterns import IDENTIFYING, form_of
+from shoal.tables import Table
+from shoal.tables.value_codes import comparable_values
+
+WEIGHT_REASON = "it looks like a sampling weight"
+ONE_VALUE = "every record has the same value"
+MOST_ANSWERS = 20
+"""Different numbers that a scale of answers has at most."""
+IDENTIFIER_SHARE = 0.2
+"""The share of different values that the number or the name of a person has at least."""
+HEALTH_COLUMNS = 3
+"""A table with so many columns about health, a fifth of all, is about health."""
+
+
+def looks_like_identifier(series: nw.Series[Any]) -> str | None:
+    """Return the reason why a column may identify single persons, or None."""
+    words = words_of(series.name)
+    word = first_with(words, Meaning.IDENTIFIER)
+    if word and not first_with(words, Meaning.INSTITUTION) and _differs_enough(series):
+        return f'its name says "{word}"'
+    if series.dtype.is_float() or series.dtype.is_temporal() or len(series) < FEWEST_RECORDS:
+        return None
+    return "every value differs" if series.n_unique() == len(series) else None
+
+
+def _differs_enough(series: nw.Series[Any]) -> bool:
+    """Return whether a column has as many different values as names or numbers of persons have."""
+    if series.dtype == nw.Boolean or series.dtype.is_temporal():
+        return False
+    distinct = series.n_unique()
+    text = isinstance(series.dtype, nw.String | nw.Categorical | nw.Enum)
+    return len(series) < FEWEST_RECORDS or distinct >= min(IDENTIFIER_SHARE * len(series), 20 if text else len(series))
+
+
+def is_telling(name: str) -> bool:
+    """Return whether the name of a column says that it identifies persons, is confidential or may be known.
+
+    Examples
+    --------
+    >>> is_telling("test_result"), is_telling("wave")
+    (True, False)
+    """
+    telling = (Meaning.IDENTIFIER, Meaning.HEALTH, Meaning.CONFIDENTIAL, Meaning.QUASI)
+    return any(first_with(words_of(name), meaning) for meaning in telling)
+
+
+def about_health(table: Table) -> bool:
+    """Return whether a table is about health, by the names and labels of its columns."""
+    found = 0
+    for name in table.names:
+        words = (*words_of(name), *words_of(table.variable_label(name) or ""))
+        found += first_with(words, Meaning.HEALTH) is not None
+    return found >= HEALTH_COLUMNS and 5 * found >= len(table.names)
+
+
+def propose_column(table: Table, name: str, *, health: bool = False) -> Column:
+    """Return a column with proposed role and kind; ``health`` states that the table is about health.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> column = propose_column(Table.from_native(pl.DataFrame({"postcode": ["10115", "80331"]})), "postcode")
+    >>> str(column.role), str(column.kind)
+    ('quasi', 'nominal')
+    """
+    series, labels = table.typed(name), table.value_labels(name)
+    words = (*words_of(name), *words_of(table.variable_label(name) or ""))
+    kind, order, kind_reason = propose_kind(series, words, labels)
+    role, role_reason = _infer_role(series, words, health=health)
+    form = "" if role_reason.startswith("its values") else _kind_hint(series, kind)
+    return Column(
+        name, role or Role.OTHER, kind, order=order, reason=f"{role_reason}; {kind_reason}{form}",
+        role_stated=role is not None,
+    )  # fmt: skip
+
+
+def _kind_hint(series: nw.Series[Any], kind: Kind) -> str:
+    """Return a remark for texts that are dates which are not read as such."""
+    dates = kind == Kind.NOMINAL and form_of(series) == "date"
+    return ", dates that are not in the form 2024-07-03; convert them to compare them in time" if dates else ""
+
+
+def _infer_role(series: nw.Series[Any], words: tuple[str, ...], *, health: bool) -> tuple[Role | None, str]:
+    """Return the role of a column and its reason; None where a person has to decide."""
+    found = _role_of_values(series, words) or _role_of_words(series, words, health=health)
+    if found is not None:
+        return found
+    identifier = looks_like_identifier(series)
+    if identifier:
+        return Role.IDENTIFIER, identifier
+    if series.dtype.is_temporal() or form_of(series) == "date":
+        return Role.QUASI, "an intruder may know a date"
+    if health:
+        return Role.CONFIDENTIAL, "the table is about health, and nothing says that others know this column"
+    return None, "nothing shows whether an intruder may know it"
+
+
+def _role_of_values(series: nw.Series[Any], words: tuple[str, ...]) -> tuple[Role, str] | None:
+    """Return the role that the form of the values decides whatever the name is, or None."""
+    if len(series) >= FEWEST_RECORDS and series.n_unique() == 1:
+        return Role.OTHER, ONE_VALUE
+    form = form_of(series)
+    if form in IDENTIFYING:
+        return Role.IDENTIFIER, f"its values have the form of {'an' if form[0] in 'eI' else 'a'} {form}"
+    if form == "free text":
+        return Role.IDENTIFIER, "its values are free text, which may name persons"
+    if series.dtype.is_numeric() and _named_as_weight(words):
+        return Role.OTHER, WEIGHT_REASON
+    return (Role.QUASI, "its values have the form of a postcode") if form == "postcode" else None
+
+
+def _named_as_weight(words: tuple[str, ...]) -> bool:
+    """Return whether words name a sampling weight; a plain weight is that of a body."""
+    return first_with(words, Meaning.WEIGHT) is not None or bool(
+        "weight" in words and {"sampling", "sample", "survey", "final", "design", "person"} & set(words)
+    )
+
+
+def _role_of_words(series: nw.Series[Any], words: tuple[str, ...], *, health: bool) -> tuple[Role | None, str] | None:
+    """Return the role that the words of name and label suggest, or None; what is confidential comes first."""
+    identifier = first_with(words, Meaning.IDENTIFIER)
+    institution = first_with(words, Meaning.INSTITUTION)
+    if identifier and not institution and _differs_enough(series):
+        return Role.IDENTIFIER, f'its name says "{identifier}"'
+    suggested = [
+        (role, word)
+        for meaning, role in (
+            (Meaning.HEALTH, Role.CONFIDENTIAL), (Meaning.CONFIDENTIAL, Role.CONFIDENTIAL), (Meaning.QUASI, Role.QUASI),
+        )
+        if (word := first_with(words, meaning))
+    ]  # fmt: skip
+    suggested.sort(key=lambda found: found[1] in WEAK)  # a stable sort: what is confidential comes first
+    if suggested:
+        return suggested[0][0], f'its name says "{suggested[0][1]}"'
+    if institution and institution not in {"item", "file", "variable", "test", "task", "product", "brand"}:
+        return Role.QUASI, f'its name says "{institution}"'
+    time = first_with(words, Meaning.TIME)
+    if time and not (health and time in DURATIONS):
+        return Role.QUASI, f'its name says "{time}"'
+    return None
+
+
+def with_relatives(table: Table, columns: list[Column]) -> list[Column]:
+    """Return the columns; an undecided one gets the role of a column that it is named after, or that of a scale.
+
+    ``dage`` and ``agesq`` are named after ``age``. Columns of numbers that share one scale of answers, such as 1 to 5,
+    are items of a questionnaire.
+    """
+    decided = {column.name: column for column in columns if column.role_stated and column.role not in DROPPED}
+    scales = _answer_scales(table, columns)
+    found = []
+    for column in columns:
+        base = None if column.role_stated else _named_after(column.name, list(decided))
+        if base is not None:
+            reason = f'it is named after "{short_name(base)}"'
+            column = replace(column, role=decided[base].role, role_stated=True, reason=_replaced(column, reason))
+        elif not column.role_stated and column.name in scales:
+            reason = f"{scales[column.name]} columns share this scale of answers"
+            column = replace(column, role=Role.CONFIDENTIAL, role_stated=True, reason=_replaced(column, reason))
+        found.append(column)
+    return found
+
+
+def _replaced(column: Column, reason: str) -> str:
+    """Return the reason of a column with another reason for its role."""
+    return f"{reason};{column.reason.partition(';')[2]}"
+
+
+def _named_after(name: str, others: list[str]) -> str | None:
+    """Return the column whose name this one extends by at most three letters, or None.
+
+    Examples
+    --------
+    >>> _named_after("dage", ["age", "sex"]), _named_after("logwage", ["wage"]), _named_after("x", ["age"])
+    ('age', 'wage', None)
+    """
+    plain = re.sub(r"[^a-z]", "", name.lower())
+    for other in sorted(others, key=len, reverse=True):
+        base = re.sub(r"[^a-z]", "", other.lower())
+        longer = len(plain) - len(base)
+        extends = plain.startswith(base) or plain.endswith(base)
+        if extends and other != name and len(base) >= 2 and 0 <= longer <= min(3, len(base)):
+            return other
+    return None
+
+
+def _answer_scales(table: Table, columns: list[Column]) -> dict[str, int]:
+    """Return the columns whose few different numbers are those of at least two other columns, and how many they are."""
+    scales: dict[tuple[float, ...], list[str]] = {}
+    for column in columns:
+        series = table.typed(column.name)
+        if series.dtype.is_numeric():
+            values = tuple(sorted(series.drop_nulls().unique().to_list()))
+            if 3 <= len(values) <= MOST_ANSWERS:
+                scales.setdefault(values, []).append(column.name)
+    return {name: len(names) for names in scales.values() if len(names) >= 3 for name in names}
+
+
+def with_question(column: Column, found: RepeatedNumber | None) -> Column:
+    """Return a column that numbers persons with several rows as the unit, or with a question in its reason."""
+    if found is None:
+        return column
+    question = f"{found.counted} occur{'s' if found.repeated == 1 else ''} more than once: is one row one person?"
+    if named_as_person(column.name):
+        role = Role.HOUSEHOLD if first_with(words_of(column.name), Meaning.HOUSEHOLD) else Role.UNIT
+        other = "identifier" if role == Role.UNIT else "unit"
+        return replace(
+            column, role=role, role_stated=True, reason=f'{column.reason}; {question} If so role = "{other}"'
+        )
+    return replace(column, reason=f'{column.reason}; {question} Otherwise role = "unit"')
+
+
+def one_of_each(columns: list[Column], table: Table) -> list[Column]:
+    """Return the columns with at most one unit and one household: the one with the most different values."""
+    found = list(columns)
+    for role in (Role.UNIT, Role.HOUSEHOLD):
+        several = [column for column in found if column.role == role]
+        for column in sorted(several, key=lambda column: -table.column(column.name).n_unique())[1:]:
+            found[found.index(column)] = replace(column, role=Role.IDENTIFIER)
+    return found
+
+
+def with_time(table: Table, columns: list[Column]) -> list[Column]:
+    """Return the columns with the time of a person's rows: the first column named so without equal times."""
+    unit = next((column.name for column in columns if column.role == Role.UNIT), None)
+    if unit is None:
+        return columns
+    persons = comparable_values(table.column(unit))
+    for position, column in enumerate(columns):
+        series = table.typed(column.name)
+        if column.role in DROPPED or not (series.dtype.is_numeric() or series.dtype.is_temporal()):
+            continue
+        word = first_with(words_of(column.name), Meaning.TIME)
+        if word is None or series.null_count():
+            continue
+        pairs = pl.DataFrame({"unit": persons, "time": comparable_values(series)})
+        if pairs.n_unique() == pairs.height:
+            reason = f'its name says "{word}", and it differs between the rows of a person; {column.reason}'
+            return [*columns[:position], replace(column, time=True, reason=reason), *columns[position + 1 :]]
+    return columns
