@@ -19,6 +19,7 @@ from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
 from shoal.core.text import text_of
 from shoal.errors import LossNotAccepted, ParameterError, RequirementNotMet, SchemaError
+from shoal.flow.derived_columns import derived_columns
 from shoal.flow.group import Grouped
 from shoal.flow.manifest import build_manifest
 from shoal.flow.prepare import Prepared
@@ -209,6 +210,7 @@ def release_table(
     remarks = (*_remarks(prepared, grouped, recoded), *_known_remarks(plan, recount), *_second_weights(prepared))
     remarks += tuple(Remark(found.code, None, found.text) for found in person_remarks(plan, recoded.table, persons))
     remarks += _code_remarks(prepared)
+    remarks += tuple(Remark("derived-column", found.column, found.sentence) for found in derived_columns(prepared))
     remarks += tuple(Remark("several-rows", found.column, found.warning) for found in asked_persons(plan, prepared))
     manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)
     return Released(

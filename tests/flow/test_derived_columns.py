@@ -1,0 +1,104 @@
+"""Unchanged columns that give protected ones back are found; columns that merely resemble them are not."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal.flow.derived_columns import find_derived
+from shoal.schema.inference import bare_schema
+from shoal.tables import Table
+
+N = 300
+AGE, DAYS = pl.col("age"), pl.col("days")
+
+
+def found(frame, quasi):
+    table = Table.from_native(frame)
+    schema = bare_schema(table).updated(quasi=quasi, unnamed="other")
+    return {rule.column: rule for rule in find_derived(table, schema)}
+
+
+def base(seed=0):
+    rng = np.random.default_rng(seed)
+    return rng, pl.DataFrame(
+        {"age": rng.integers(18, 90, N), "noise": rng.normal(size=N), "days": rng.integers(0, 40, N)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (AGE, '"other"'),
+        (2026 - AGE, None),  # a year of birth determines the age, but is no sum of two columns
+        (AGE + 7, "but for a constant"),
+        (AGE * 12, "but for a factor"),
+        (AGE + DAYS, '"other" minus "days"'),
+        (AGE - DAYS, '"other" plus "days"'),
+        (AGE**2, "determined by"),
+    ],
+)
+def test_rules_are_found(other, words):
+    _, frame = base()
+    frame = frame.with_columns(other=other)
+    rule = found(frame, ["age"])["age"]
+    assert rule.share > 0.9
+    assert (words or "determined by") in rule.rule
+    assert "noise" not in rule.sources
+
+
+@given(st.integers(0, 10**6))
+def test_unrelated_columns_give_no_rule(seed):
+    _, frame = base(seed)
+    assert found(frame, ["age"]) == {}
+
+
+def test_a_rule_that_holds_by_zeros_only_is_no_rule():
+    rng, frame = base()
+    zeros = np.where(rng.uniform(size=N) < 0.95, 0, rng.integers(1, 1000, N))
+    frame = frame.with_columns(
+        benefit=pl.Series(zeros), bonus=pl.Series(rng.permutation(zeros)), none=pl.Series(np.zeros(N))
+    )
+    assert found(frame, ["benefit"]) == {}
+
+
+def test_dates_and_durations_are_subtracted():
+    _, frame = base()
+    start = pl.Series("start", np.datetime64("2020-01-01") + (np.arange(N) * 37 % 900).astype("timedelta64[D]")).cast(
+        pl.Date
+    )
+    end = start + pl.Series(frame["days"] * 86_400_000_000).cast(pl.Duration("us"))
+    frame = frame.with_columns(start=start, end=end)
+    assert found(frame, ["start"])["start"].sources == ("end", "days")
+
+
+def test_noise_in_some_records_does_not_hide_a_rule_and_noise_in_many_does():
+    rng, frame = base()
+    for part, expected in ((0.05, True), (0.3, False)):
+        wrong = rng.uniform(size=N) < part
+        other = frame.with_columns(copy=pl.Series(np.where(wrong, rng.permutation(frame["age"]), frame["age"])))
+        assert ("age" in found(other, ["age"])) == expected
+
+
+def test_a_city_determines_its_region_and_a_unique_number_determines_nothing():
+    rng, frame = base()
+    city = rng.integers(0, 40, N)
+    frame = frame.with_columns(region=pl.Series([f"r{c % 7}" for c in city]), number=pl.Series(rng.permutation(N)))
+    assert found(frame, ["region"]) == {}
+    frame = frame.with_columns(city=pl.Series([f"c{c}" for c in city]))
+    assert found(frame, ["region"])["region"].sources == ("city",)
+    assert found(frame, ["region", "city"]) == {}, "both are protected"
+
+
+def test_the_release_reports_the_leak_without_values():
+    _, frame = base()
+    frame = frame.with_columns(total=frame["age"] + frame["days"])
+    release = shoal.protect(frame, 3, quasi=["age"], unnamed="other", method="mdav")
+    texts = [remark.text for remark in release.released.remarks if remark.code == "derived-column"]
+    assert texts == [
+        '"age" is protected, but the released columns give it back in 100 % of the records: it is "total" minus "days"'
+    ]
+    safe = shoal.protect(frame, 3, quasi=["age", "total"], unnamed="other", method="mdav")
+    assert not [remark for remark in safe.released.remarks if remark.code == "derived-column"]
