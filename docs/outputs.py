@@ -1,6 +1,6 @@
-"""Run the commands of docs/guide.md and insert their output where the page asks for it.
+"""Run the commands of the tutorials in docs/ and insert their output where the page asks for it.
 
-    python docs/outputs.py
+    python docs/outputs.py [PAGE ...]
 
 The output of a block of commands that is followed by ``<!-- output -->`` is shown up to ``<!-- end of output -->``. A
 block of TOML after ``<!-- edit FILE -->`` replaces the entries of the same name in that file, as a reader would do in
@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-PAGE = Path(__file__).parent / "guide.md"
+PAGES = [Path(__file__).parent / name for name in ("guide.md", "tutorial-persons.md")]
 OUTPUT = r"\n<!-- output -->\n.*?<!-- end of output -->\n"
 BLOCK = re.compile(
     rf"```sh\n(?P<commands>.*?)```\n(?P<shown>{OUTPUT})?|<!-- edit (?P<file>\S+) -->\n```toml\n(?P<entries>.*?)```\n",
@@ -32,7 +32,8 @@ def edited(text, entries):
     return ENTRY.sub(lambda entry: new.get(entry["name"], entry[0].rstrip()) + "\n\n", text).rstrip() + "\n"
 
 
-def main():
+def fill(page):
+    """Run the commands of a page in an empty folder and write their output into it."""
     environment = os.environ | {"COLUMNS": "110"}
     this_shoal = f'shoal() {{ "{sys.executable}" -m shoal "$@"; }}\n'  # also where no script is installed
     with tempfile.TemporaryDirectory() as folder:
@@ -52,7 +53,14 @@ def main():
             commands = found["commands"]
             return f"```sh\n{commands}```\n\n<!-- output -->\n```text\n{lines}\n```\n<!-- end of output -->\n"
 
-        PAGE.write_text(BLOCK.sub(filled, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(BLOCK.sub(filled, page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def main():
+    names = sys.argv[1:]
+    for page in PAGES:
+        if not names or page.name in names:
+            fill(page)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.datasets import EDUCATION_ORDER, patients
+from shoal.datasets import EDUCATION_ORDER, patients, stays
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"phone": 390, "desktop": 1280}
@@ -26,6 +26,11 @@ def pages(tmp_path_factory):
     release = shoal.protect(people, 4, orders={"education": EDUCATION_ORDER}, method="mdav", **settings)
     release.report(folder / "full.html")
     release.report(folder / "public.html", public=True)
+    table = stays(120).with_columns(home=pl.col("patient_id").rank("dense") // 2)
+    several = {"quasi": ["sex", "birth_year", "days"], "confidential": ["diagnosis"], "unit": "patient_id"}
+    shoal.protect(
+        table, 4, **several, household="home", unnamed="other", method="mdav", l=2, max_share=0.4, accept_relinking=True
+    ).report(folder / "persons.html")
     long = "a column with a very long name " * 4
     unbroken = "x" * 90
     strange = pl.DataFrame({long: range(60), unbroken: ["א" * 70, "🐟", "<b>c</b>"] * 20, "third": range(60)})
@@ -61,7 +66,7 @@ def opened(browser, pages):
     assert len(requested) == len(contexts), "a page is one file"
 
 
-ALL = ["full.html", "public.html", "strange.html", "compared.html"]
+ALL = ["full.html", "public.html", "strange.html", "compared.html", "persons.html"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

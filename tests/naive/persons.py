@@ -184,3 +184,45 @@ def restored(columns, units, *, by_order):
     histories = [tuple(rows) for rows in own.values() if len(rows) > 1]
     parts = {tuple(rows) for rows in found.values()}
     return sum(history in parts for history in histories), len(histories)
+
+
+def counted_by_persons(keys, units, values, ordered=False):
+    """Every figure of a confidential column over all classes, person by person, from lists alone.
+
+    ``keys`` are the released quasi-identifiers of each row. Categories are compared as equal or not, or by the order of
+    the values.
+    """
+    names = sorted(set(values), key=repr if not ordered else None)
+    codes = [names.index(value) for value in values]
+    numbers = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
+    units = [numbers[unit] for unit in units]
+    table = frequencies(range(len(units)), units, codes)
+    found = {
+        "l": [],
+        "entropy": [],
+        "alpha": [],
+        "beta": [],
+        "t": [],
+        "any_row": [],
+        "share": [],
+        "persons": [],
+        "c2": [],
+    }
+    for rows in members(keys).values():
+        q = frequencies(rows, units, codes)
+        inside = [units[row] for row in rows]
+        shares = [q[v] for v in range(len(names))]
+        found["l"].append(matching([(units[row], codes[row]) for row in rows]))
+        found["entropy"].append(float(np.exp(-sum(x * np.log(x) for x in shares if x))))
+        tail = sum(sorted((x for x in shares if x), reverse=True)[1:])
+        found["c2"].append(max(shares) / tail if tail else float("inf"))
+        found["alpha"].append(max(shares))
+        found["beta"].append(max(0.0, *(shares[v] / table[v] - 1 for v in q)))
+        gaps = [shares[v] - table[v] for v in range(len(names))]
+        moved = sum(map(abs, np.cumsum(gaps))) / max(len(names) - 1, 1) if ordered else sum(map(abs, gaps)) / 2
+        found["t"].append(float(moved))
+        found["any_row"].append(max(any_row(rows, units, codes).values()))
+        found["share"].append(max(inside.count(unit) for unit in set(inside)) / len(rows))
+        found["persons"].append(len(set(inside)))
+    smallest = {"l", "entropy", "persons"}
+    return {name: (min if name in smallest else max)(figures) for name, figures in found.items()}

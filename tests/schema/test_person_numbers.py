@@ -16,11 +16,13 @@ from shoal.tables import Table
 
 NUMBERS = [
     "id", "nr", "no", "key", "pid", "hhid", "patient", "person_nr", "PatientID", "patientid", "subject_no",
-    "member-key", "client id", "household", "household_id", "case.id", "id_patient", "study_id", "ori_hid",
+    "member-key", "client id", "household", "household_id", "case.id", "id_patient", "study_id", "ori_hid", "Subj",
+    "USUBJID", "childid", "userId",
 ]  # fmt: skip
 OTHERS = [
     "age", "patient_age", "person_income", "household_size", "ward_id", "hospital_nr", "zip_code", "no_of_children",
-    "visit_no", "house_no", "idea", "keyboard", "notes", "members", "phone_number", "name", "",
+    "visit_no", "house_no", "idea", "keyboard", "notes", "members", "phone_number", "name", "", "NO2", "SCH_ID",
+    "job_ad_id", "movieId", "license_number",
 ]  # fmt: skip
 
 
@@ -75,6 +77,29 @@ def test_numbers_without_repeats_and_with_few_values_are_no_question():
     assert found(frame) == []
     assert found(frame.with_columns(id=pl.lit(None, pl.Int64), nr=pl.lit("x"), key=pl.lit(0.5))) == []
     assert found(frame.head(0)) == []
+
+
+def test_a_name_that_is_also_a_word_needs_a_constant_column():
+    rng = np.random.default_rng(0)
+    air = pl.DataFrame(
+        {"NO": rng.integers(20, 90, 300), "O3": rng.integers(0, 9, 300), "month": rng.integers(1, 13, 300)}
+    )
+    assert found(air) == []
+    assert found(stays(name="no")) == ["no"]
+    assert found(stays(name="no").sample(fraction=1, shuffle=True, seed=1)) == ["no"]
+
+
+def test_persons_with_many_rows_are_found_where_the_name_says_so():
+    """From 21 to 50 rows a person by the name alone, with more rows where they lie together."""
+    for persons, shuffled, expected in ((30, True, ["subject"]), (20, False, ["subject"]), (12, True, [])):
+        frame = pl.DataFrame({"subject": np.repeat(np.arange(persons), 1_000 // persons)})
+        frame = frame.with_columns(reaction=pl.Series(np.random.default_rng(1).normal(size=frame.height)))
+        assert found(frame.sample(fraction=1, shuffle=True, seed=2) if shuffled else frame) == expected
+
+
+def test_places_firms_and_times_are_no_persons():
+    for name in ("county", "townid", "SchoolNR", "zipcode", "company", "response_datetime", "cluster"):
+        assert found(stays(name=name)) == []
 
 
 def test_a_name_that_says_nothing_is_judged_by_its_pattern():

@@ -16,10 +16,13 @@ from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import GroupTooSmall, ParameterError
 from shoal.flow.released import require
+from shoal.flow.units import UnitIndex
 from shoal.privacy.assessment import Assessment, ColumnAssessment, assess_column
 from shoal.privacy.confidential import ConfidentialAs, Values, joint_values, read_values
 from shoal.privacy.equivalence_classes import EquivalenceClasses, MissingSemantics, equivalence_classes
 from shoal.privacy.k_anonymity import Classes, class_labels, verify_k
+from shoal.privacy.person_risk import person_figures
+from shoal.privacy.person_values import count_person_values
 from shoal.schema.columns import Kind, ReleaseWeight, Role, Schema, names_list
 from shoal.schema.loading import complete_schema, load_for_counting, stated_column
 from shoal.schema.plan import ReadOptions
@@ -44,6 +47,7 @@ def assess(
     household: str | None = None,
     time: str | None = None,
     of: str | None = None,
+    keep_links: bool | None = None,
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
@@ -85,7 +89,11 @@ def assess(
     time
         The column that orders the rows of a person, which is not counted.
     of
-        What k counts: ``rows``, ``units`` (persons; the default where there is a unit) or ``households``.
+        What k counts: ``rows``, ``units`` (persons; the default where there is a unit), ``households`` or ``histories``
+        (persons with equal sequences of rows; the default where links are kept).
+    keep_links
+        Whether the unit is a code that was released to keep the rows of a person linked; they are then in the order of
+        the history.
     schema
         A schema, the path of a schema file, or TOML text; the other arguments override it.
     kinds
@@ -152,7 +160,7 @@ def assess(
         "quasi": quasi, "confidential": confidential, "identifiers": identifiers, "other": other, "unnamed": unnamed,
         "unit": unit, "household": household, "time": time, "kinds": kinds, "orders": orders,
         "hierarchies": hierarchies, "sampling_weight": sampling_weight, "release_weight": release_weight,
-        "known": known, "strata": strata,
+        "known": known, "strata": strata, "keep_links": keep_links,
     }  # fmt: skip
     given = [*names_list(quasi or ()), *names_list(confidential or ()), *names_list(strata or ())]
     table = load_for_counting(data, given, ReadOptions.of(read_options), progress)
@@ -164,14 +172,16 @@ def assess(
     names, attributes = full.protected, full.named(Role.CONFIDENTIAL)
     persons = find_persons(
         table, full, unit=unit or stated_column(schema, Role.UNIT),
-        household=household or stated_column(schema, Role.HOUSEHOLD), of=of, original=original, record=record,
+        household=household or stated_column(schema, Role.HOUSEHOLD),
+        time=time or stated_column(schema, Role.TIME), of=of, original=original, record=record,
         reading=ReadOptions.of(read_options), progress=progress,
     )  # fmt: skip
     progress.stage("finding equivalence classes")
     matching = equivalence_classes(table, names, semantics)
     columns = _columns(
-        table, full, matching, variant=variant, semantics=semantics, options={"l": l, "m": m}, progress=progress
-    )
+        table, full, matching, variant=variant, semantics=semantics, options={"l": l, "m": m}, progress=progress,
+        persons=persons.index,
+    )  # fmt: skip
     return Assessment(
         records=table.n_rows,
         sizes=matching.sizes(),
@@ -190,6 +200,9 @@ def assess(
         of=persons.of,
         units=persons.per_class(matching),
         notes=persons.notes,
+        persons=None
+        if persons.index is None
+        else person_figures(matching, persons.index.unit, persons.index.household, threshold=threshold),
         backend=backend_of(table.native),
     )
 
@@ -214,6 +227,7 @@ def verify(
     household: str | None = None,
     time: str | None = None,
     of: str | None = None,
+    keep_links: bool | None = None,
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
@@ -232,6 +246,7 @@ def verify(
     t: float | None = None,
     beta: float | None = None,
     delta: float | None = None,
+    max_share: float | None = None,
     original: Any = None,
     record: HolderRecord | str | Path | None = None,
     read_options: Mapping[str, Any] | ReadOptions | None = None,
@@ -252,10 +267,10 @@ def verify(
         Quasi-identifiers, which are counted together.
     confidential
         Confidential (sensitive) attributes, for the further requirements.
-    identifiers, other, unnamed, unit, household, time, of, schema, kinds, orders, hierarchies, sampling_weight,
-    release_weight, known, strata, confidential_as, missing_semantics, original, record
+    identifiers, other, unnamed, unit, household, time, of, keep_links, schema, kinds, orders, hierarchies,
+    sampling_weight, release_weight, known, strata, confidential_as, missing_semantics, original, record
         As in :func:`shoal.assess`.
-    l, l_kind, c, p, alpha, t, beta, delta
+    l, l_kind, c, p, alpha, t, beta, delta, max_share
         As in :class:`shoal.Requirements`.
     read_options
         For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
@@ -275,10 +290,10 @@ def verify(
     """
     check_k(k, k)
     requirements = Requirements(
-        k=k, of=of, l=l, l_kind=l_kind, c=c, p=p, alpha=alpha, t=t, beta=beta, delta=delta
+        k=k, of=of, l=l, l_kind=l_kind, c=c, p=p, alpha=alpha, t=t, beta=beta, delta=delta, max_share=max_share
     )  # fmt: skip
     if (
-        not requirements.beyond_k
+        not (requirements.beyond_k or max_share)
         and schema is None
         and missing_semantics == "distinct"
         and not (sampling_weight or known or unit or household or time or of)
@@ -300,7 +315,7 @@ def verify(
             return verify_k(data, names, k)
     found = assess(
         data, quasi=quasi, confidential=confidential, identifiers=identifiers, other=other, unnamed=unnamed,
-        unit=unit, household=household, time=time, of=of, original=original, record=record,
+        unit=unit, household=household, time=time, of=of, keep_links=keep_links, original=original, record=record,
         schema=schema, kinds=kinds, orders=orders, hierarchies=hierarchies,
         sampling_weight=sampling_weight, release_weight=release_weight, known=known,
         strata=strata, confidential_as=confidential_as, missing_semantics=missing_semantics,
@@ -333,6 +348,7 @@ def _columns(
     semantics: MissingSemantics,
     options: dict[str, int | None],
     progress: Progress,
+    persons: UnitIndex | None,
 ) -> dict[str, ColumnAssessment]:
     """Return the figures of each confidential attribute, or of their combination."""
     attributes = schema.named(Role.CONFIDENTIAL)
@@ -347,7 +363,11 @@ def _columns(
         if variant == ConfidentialAs.QUASI and len(attributes) > 1:
             known = [*schema.protected, *(other for other in attributes if other != column.name)]
             classes = equivalence_classes(table, known, semantics)
-        columns[column.name] = assess_column(classes.counts(column.codes, column.n_values), column.distance, **options)
+        by_persons = None
+        if persons is not None:
+            by_persons = count_person_values(classes, persons.unit, column.codes, column.n_values)
+        counts = classes.counts(column.codes, column.n_values)
+        columns[column.name] = assess_column(counts, column.distance, persons=by_persons, **options)
         progress.advance()
     return columns
 

@@ -16,7 +16,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from shoal.api.protect import REQUIREMENT_FIELDS, SCHEMA_FIELDS, check_fields, method_call, run_prepared
+from shoal.api.protect import (
+    PERSON_FIELDS,
+    REQUIREMENT_FIELDS,
+    SCHEMA_FIELDS,
+    check_fields,
+    method_call,
+    run_prepared,
+)
 from shoal.core.arguments import checked
 from shoal.core.compiled import when_compiling
 from shoal.core.grouping import check_k
@@ -32,10 +39,11 @@ from shoal.flow.encoding import fit_encoding
 from shoal.flow.prepare import MethodData, Prepared, prepare
 from shoal.flow.released import Released
 from shoal.methods.registry import get_method
-from shoal.schema.columns import Role, Schema
+from shoal.schema.columns import Role, Schema, names_list
 from shoal.schema.loading import load
+from shoal.schema.person_options import PersonOptions
 from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions, Sums
-from shoal.schema.requirements import Requirements
+from shoal.schema.requirements import Of, Requirements
 from shoal.tables import Table, write_files
 from shoal.tables.files import write_text
 from shoal.tables.frames import backend_of, data_frame
@@ -56,14 +64,23 @@ class Combination:
     ----------
     method, k, l, t
         What was asked for.
+    requested_of, constant
+        What k was asked to count, and whether columns were kept constant within persons, where several were compared.
     selected_method
         The method that ``auto`` selected.
     information_loss
         Information loss, SSE / SST.
     k_achieved
-        The smallest equivalence class of the finished table.
+        The number of what k counts in the smallest equivalence class of the finished table.
+    of
+        What k counts: ``rows``, ``units`` (persons), ``households`` or ``histories``.
+    k_rows
+        The number of records in the smallest equivalence class.
     highest_risk, average_risk
-        Prosecutor risk: of the record with the highest risk, and on average over records.
+        Prosecutor risk: of the record with the highest risk, and on average over records. With a unit the person risk:
+        the highest, and on average over persons, for rows that cannot be linked.
+    highest_share
+        With a unit: the largest share of one person in the rows of an equivalence class.
     record_linkage, record_linkage_low, record_linkage_high
         The share of records re-identified by nearest-neighbour record linkage, with its 95 % interval.
     attribute_disclosure
@@ -72,6 +89,10 @@ class Combination:
         How long the protection took, without compiling loops.
     efficient
         Whether the combination is Pareto-efficient: no other has less loss and less record linkage.
+    rows_kept
+        The share of the rows that are released; histories suppress some.
+    constant_loss, varying_loss
+        Information loss of the columns that are declared as constant within persons, and of all others.
     reason
         Why it failed; empty if it did not.
     """
@@ -80,6 +101,8 @@ class Combination:
     k: int
     l: float | None = None
     t: float | None = None
+    requested_of: str | None = None
+    constant: bool = False
     selected_method: str = ""
     information_loss: float | None = None
     k_achieved: int | None = None
@@ -91,13 +114,33 @@ class Combination:
     attribute_disclosure: float | None = None
     seconds: float | None = None
     efficient: bool = False
+    rows_kept: float | None = None
+    constant_loss: float | None = None
+    varying_loss: float | None = None
     reason: str = ""
+    of: str = "rows"
+    k_rows: int | None = None
+    highest_share: float | None = None
 
     @property
     def name(self) -> str:
         """The combination in a few words: ``mdav k=5 l=3``."""
         targets = [f"{name}={value:g}" for name, value in (("l", self.l), ("t", self.t)) if value is not None]
-        return " ".join([self.method, f"k={self.k}", *targets])
+        return " ".join([self.method, f"k={self.k}", *targets, *([self.counted] if self.counted else [])])
+
+    @property
+    def loss_apart(self) -> str:
+        """The loss of constant and of varying columns, in words."""
+        if self.constant_loss is None:
+            return ""
+        varying = "" if self.varying_loss is None else f" / {100 * self.varying_loss:.2f}"
+        return f"{100 * self.constant_loss:.2f}{varying} %"
+
+    @property
+    def counted(self) -> str:
+        """What k counts, and whether columns are kept constant: ``units, constants kept``."""
+        parts = [self.requested_of] if self.requested_of else []
+        return ", ".join([*parts, "constants kept"] if self.constant else parts)
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,12 +157,26 @@ class Comparison:
         The library of the table, for :meth:`table`.
     inputs
         The files that the table was made from, which :meth:`write` never replaces; dropped by pickle.
+    persons
+        The number of persons, where there is a unit.
     """
 
     combinations: tuple[Combination, ...]
     records: int
     backend: str = "polars"
     inputs: tuple[Path | FileNumber, ...] = field(default=(), compare=False)
+    persons: int | None = None
+
+    @property
+    def note(self) -> str:
+        """What k and the risk count, where the table has persons or households with several rows; otherwise empty."""
+        counted = {Of(one.of) for one in self.combinations}
+        if self.persons is None and counted == {Of.ROWS}:
+            return ""
+        of = " or ".join(sorted(each.noun for each in counted))
+        risk = "records" if self.persons is None else "persons, for rows that cannot be linked to each other"
+        table = f"{self.records:,} records" + ("" if self.persons is None else f" of {self.persons:,} persons")
+        return f"{table}: k counts {of}; highest and average risk are those of {risk}"
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"inputs": ()}
@@ -132,7 +189,8 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything for JSON."""
-        return {"records": self.records, "combinations": [asdict(one) for one in self.combinations]}
+        persons = {} if self.persons is None else {"persons": self.persons}
+        return {"records": self.records, **persons, "combinations": [asdict(one) for one in self.combinations]}
 
     def table(self) -> Any:
         """Return one row per combination as a DataFrame of the library that the table came in."""
@@ -145,17 +203,47 @@ class Comparison:
         return f"<Comparison: {text}{f', {failed} failed' if failed else ''}>"
 
     def _repr_html_(self) -> str:
-        return str(self.svg()) + html_table(HEADINGS, self.rows())
+        return str(self.svg()) + html_table(self.headings, self.rows())
+
+    @property
+    def _by_persons(self) -> bool:
+        """Whether lines differ in what k counts, or columns are kept constant."""
+        return any(one.counted for one in self.combinations)
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings of the rows: :data:`HEADINGS`; with what k counts, where that is compared.
+
+        Average risk and attribute disclosure then give their place; CSV and JSON have all figures.
+        """
+        if not self._by_persons:
+            return HEADINGS
+        shown = (HEADINGS[place] for place in _WITH_PERSONS)
+        return ("method", "k", "k counts", "rows kept", "constant / varying", *shown)
+
+    @property
+    def persons_text(self) -> str:
+        """What the columns about persons mean, as the end of a sentence."""
+        text = "; constant / varying: loss of the columns that are constant within persons, and of the others"
+        return text if self._by_persons else ""
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return the rows of a table for people; the headings are :data:`HEADINGS`."""
-        return [_row(one) for one in self.combinations]
+        """Return the rows of a table for people; see :attr:`headings`."""
+        found = [_row(one) for one in self.combinations]
+        if not self._by_persons:
+            return found
+        return [
+            (one.selected_method or one.method, row[1], one.counted, _percent(one.rows_kept), one.loss_apart,
+             *(row[place].partition(" (")[0] for place in _WITH_PERSONS))
+            for row, one in zip(found, self.combinations, strict=True)
+        ]  # fmt: skip
 
     def __str__(self) -> str:
         return "\n".join(
             [
-                text_table(HEADINGS, self.rows()),
+                text_table(self.headings, self.rows()),
                 *(f"{name} failed: {reason}" for name, reason in self.reasons().items()),
+                *([self.note] if self.note else []),
             ]
         )
 
@@ -187,7 +275,7 @@ class Comparison:
         """Return table and picture as one self-contained web page."""
         from shoal.report.comparison import comparison_page
 
-        return comparison_page(self, HEADINGS)
+        return comparison_page(self, self.headings)
 
     def write(self, *paths: str | Path) -> list[Path]:
         """Write ``.csv``, ``.svg``, ``.png`` or ``.html`` files, all of them or none, by extension.
@@ -219,6 +307,8 @@ HEADINGS = (
     "seconds", "",
 )  # fmt: skip
 """The headings of the table for people."""
+_WITH_PERSONS = (2, 3, 4, 6, 8, 9)
+"""Those that are shown where lines differ in what k counts."""
 
 
 def _row(one: Combination) -> tuple[str, ...]:
@@ -232,7 +322,7 @@ def _row(one: Combination) -> tuple[str, ...]:
         method,
         f"{one.k}{targets}",
         _percent(one.information_loss, 2),
-        str(one.k_achieved),
+        str(one.k_achieved) if one.of == Of.ROWS else f"{one.k_achieved} {Of(one.of).noun} ({one.k_rows} records)",
         _percent(one.highest_risk),
         _percent(one.average_risk),
         linkage,
@@ -268,6 +358,7 @@ def compare(
     methods: Sequence[str | Callable[..., Any]] | None = None,
     l: float | Iterable[float] | None = None,
     t: float | Iterable[float] | None = None,
+    of: str | Iterable[str] | None = None,
     schema: Schema | str | Path | None = None,
     decimals: Decimals = "input",
     sums: Sums = "rounded",
@@ -293,6 +384,10 @@ def compare(
         more than 20,000 records.
     l, t
         One or several targets of l-diversity and t-closeness, tried in every combination.
+    of
+        One or several of ``rows``, ``units``, ``households`` and ``histories``: what k counts. Where columns are
+        declared as constant within persons, each is tried with and without keeping them constant. Histories and
+        constant columns have a search of their own, so that they are tried once and not for each method.
     schema
         A schema, the path of a schema file, or TOML text.
     decimals, sums
@@ -323,8 +418,8 @@ def compare(
     >>> [(line.method, line.k, line.reason) for line in result]
     [('mdav', 3, ''), ('mdav', 5, '')]
     """
-    requirement_fields = [name for name in REQUIREMENT_FIELDS if name not in {"l", "t"}]
-    check_fields(choices, [*SCHEMA_FIELDS, *requirement_fields])
+    requirement_fields = [name for name in REQUIREMENT_FIELDS if name not in {"l", "t", "of"}]
+    check_fields(choices, [*SCHEMA_FIELDS, *requirement_fields, *PERSON_FIELDS])
     reading = ReadOptions.of(read_options)
     table, full = load(data, schema, {name: choices.get(name) for name in SCHEMA_FIELDS}, reading, progress)
     if methods is None:
@@ -332,24 +427,49 @@ def compare(
     methods = [methods] if isinstance(methods, str) or callable(methods) else list(methods)
     calls = _calls(methods, options or {}, seed, time_limit)
     requested = {name: choices[name] for name in requirement_fields if name in choices}
+    persons = PersonOptions.of(**{name: choices.get(name) for name in PERSON_FIELDS})
+    given = [None] if of is None else names_list(of)
     grid = [
-        (call, Combination(call.text, size, diversity, closeness))
-        for call, size, diversity, closeness in product(calls, _several(k, "k"), _several(l), _several(t))
+        (call, Combination(call.text, size, diversity, closeness, **mode))
+        for mode in _modes(full, given)
+        for call, size, diversity, closeness in product(
+            _searched(calls, full, mode), _several(k, "k"), _several(l), _several(t)
+        )
     ]
     if not grid:
         raise ParameterError("there is nothing to compare; name at least one method and one k")
     for _, line in grid:  # a k or a target that is never possible is wrong use, not a combination that fails
         check_k(line.k, line.k)
-        Plan(full, Requirements(k=line.k, **{**requested, "l": line.l, "t": line.t}), decimals=decimals)
+        _Task.plan_of(full, line, MethodCall(), requested, persons, decimals=decimals)
     progress.stage("preparing")
     prepared = prepare(table, fit_encoding(table, full))
     arrays = MethodData(prepared)
     results = []
     for position, (call, line) in enumerate(grid, start=1):
         step = _Named(progress, f"{line.name} ({position} of {len(grid)})")
-        task = _Task(prepared, arrays, call, decimals, sums, reading, requested, seed)
+        task = _Task(prepared, arrays, call, decimals, sums, reading, requested, seed, persons)
         results.append(task.tried(line, step))
-    return Comparison(_with_efficient(results), table.n_rows, backend_of(table.native), table.inputs)
+    counted = None if prepared.units is None or full.unit is None else prepared.units.persons
+    return Comparison(_with_efficient(results), table.n_rows, backend_of(table.native), table.inputs, counted)
+
+
+def _modes(schema: Schema, given: Sequence[str | None]) -> list[dict[str, Any]]:
+    """Return what k counts in each line, and whether columns are kept constant: both where some are declared."""
+    modes: list[dict[str, Any]] = []
+    for of in given:
+        histories = Requirements(of=of).counting(schema) == Of.HISTORIES
+        if schema.constant and not histories:
+            of = of or str(Requirements().counting(schema))
+            modes += [{"requested_of": of}, {"requested_of": of, "constant": True}]
+        else:
+            modes.append({"requested_of": of, "constant": bool(schema.constant)})
+    return modes
+
+
+def _searched(calls: list[MethodCall], schema: Schema, mode: Mapping[str, Any]) -> list[MethodCall]:
+    """Return the methods of a line: one call where whole persons are grouped, which have a search of their own."""
+    whole = mode.get("constant") or Requirements(of=mode["requested_of"]).counting(schema) == Of.HISTORIES
+    return [MethodCall(seed=calls[0].seed)] if whole and calls else calls
 
 
 def _calls(
@@ -395,6 +515,26 @@ class _Task:
     reading: ReadOptions
     requested: Mapping[str, Any]
     seed: int
+    persons: PersonOptions
+
+    @staticmethod
+    def plan_of(
+        schema: Schema, line: Combination, call: MethodCall, requested: Mapping[str, Any], persons: PersonOptions,
+        **further: Any,
+    ) -> Plan:  # fmt: skip
+        """Return the plan of a line; options that do not apply to it are left out."""
+        requirements = Requirements(k=line.k, **{**requested, "of": line.requested_of, "l": line.l, "t": line.t})
+        if not line.constant:
+            columns = (replace(column, constant=None) for column in schema.columns)
+            schema = replace(schema, columns=tuple(columns))
+        histories = requirements.counting(schema) == Of.HISTORIES
+        default = PersonOptions()
+        if histories:
+            persons = replace(persons, weighting=default.weighting)
+        else:
+            persons = replace(persons, slots=default.slots, suppressed_weight=default.suppressed_weight)
+            persons = persons if line.constant else default
+        return Plan(schema, requirements, call, persons=persons, **further)
 
     def tried(self, line: Combination, progress: Progress) -> Combination:
         """Return a combination with its figures, or with the reason why there are none."""
@@ -405,7 +545,8 @@ class _Task:
             if compiled:  # the time of compiling is spent once on a machine and says nothing about the method
                 seconds = self._timed(line, progress)[1]
             progress.stage("measuring")
-            return _measured(replace(line, seconds=seconds), released, self.prepared.table, self.seed)
+            constant = self.prepared.schema.constant
+            return _measured(replace(line, seconds=seconds), released, self.prepared.table, self.seed, constant)
         except ShoalError as problem:
             return replace(line, reason=str(problem))
         except MemoryError:
@@ -416,15 +557,21 @@ class _Task:
     def _timed(self, line: Combination, progress: Progress) -> tuple[Released, float]:
         started = perf_counter()
         check_k(line.k, self.prepared.n)
-        requirements = Requirements(k=line.k, **{**self.requested, "l": line.l, "t": line.t})
-        plan = Plan(self.prepared.schema, requirements, self.call, self.decimals, self.sums, self.reading)
-        released = run_prepared(self.prepared, plan, data=self.arrays, progress=progress)
+        plan = self.plan_of(
+            self.prepared.schema, line, self.call, self.requested, self.persons, decimals=self.decimals,
+            sums=self.sums, reading=self.reading,
+        )  # fmt: skip
+        prepared = replace(self.prepared, encoding=replace(self.prepared.encoding, schema=plan.schema))
+        released = run_prepared(prepared, plan, data=self.arrays, progress=progress)
         return released, perf_counter() - started
 
 
-def _measured(line: Combination, released: Released, original: Table, seed: int) -> Combination:
+def _measured(
+    line: Combination, released: Released, original: Table, seed: int, constant: Sequence[str]
+) -> Combination:
     schema, sizes = released.schema, released.classes.sizes
     classes = class_risk(sizes)
+    persons = None if schema.unit is None else released.recount.persons
     names = [*schema.protected, *schema.named(Role.CONFIDENTIAL)]
     before, after = released.paired(original).with_types(names), released.table.with_types(names)
     paired = pair_columns(before, after, schema.protected, schema)
@@ -436,6 +583,7 @@ def _measured(line: Combination, released: Released, original: Table, seed: int)
         columns = pair_columns(before, after, confidential, schema)
         attacks = attribute_disclosure(matcher.labels, columns, repeats=3, seed=seed)
         attribute = max(attack.baseline_adjusted_success for attack in attacks)
+    varying = [column.name for column in schema.quasi if constant and column.name not in constant]
     runs = released.manifest["method"]["resolved"]
     selected = ", ".join(dict.fromkeys(run["name"] for run in runs if run["name"] != line.method))
     return replace(
@@ -443,12 +591,18 @@ def _measured(line: Combination, released: Released, original: Table, seed: int)
         selected_method=selected,
         information_loss=released.loss.information_loss,
         k_achieved=released.k,
-        highest_risk=classes.prosecutor.highest,
-        average_risk=classes.prosecutor.average,
+        of=str(released.plan.of),
+        k_rows=int(sizes.min()),
+        highest_risk=classes.prosecutor.highest if persons is None else persons.risk.highest,
+        average_risk=classes.prosecutor.average if persons is None else persons.risk.average,
+        highest_share=None if persons is None else persons.share.highest,
         record_linkage=linkage.value,
         record_linkage_low=linkage.low,
         record_linkage_high=linkage.high,
         attribute_disclosure=attribute,
+        rows_kept=released.table.n_rows / original.n_rows,
+        constant_loss=None if not constant else released.loss.over(constant),
+        varying_loss=None if not varying else released.loss.over(varying),
     )
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.core.equal_histories import histories_per_class
 from shoal.errors import ParameterError
-from shoal.flow.units import Integers, read_units
+from shoal.flow.units import Integers, UnitIndex, read_units
 from shoal.privacy.equivalence_classes import EquivalenceClasses
 from shoal.privacy.l_diversity import distinct_l
 from shoal.schema.columns import Schema
@@ -32,16 +33,26 @@ class Persons:
         The person or household of each row; None where rows are counted.
     notes
         What a reader has to know about it.
+    index
+        Person and household of each row, where they are known: requirements on confidential attributes count persons.
     """
 
     of: Of = Of.ROWS
     codes: Integers | None = None
     notes: tuple[str, ...] = ()
+    index: UnitIndex | None = None
 
     def per_class(self, classes: EquivalenceClasses) -> Integers | None:
-        """Return the number of different persons or households that each class matches."""
+        """Return the number of different persons or households that each class matches.
+
+        For histories the smallest number of persons with equal sequences, over the persons in the class.
+        """
         if self.codes is None:
             return None
+        if self.of == Of.HISTORIES and self.index is not None:
+            if classes.links:
+                raise ParameterError("histories are compared value by value; choose missing_semantics=distinct")
+            return histories_per_class(classes.labels, self.codes, self.index.order)
         return distinct_l(classes.counts(self.codes, int(self.codes.max()) + 1))
 
 
@@ -51,6 +62,7 @@ def find_persons(
     *,
     unit: str | None,
     household: str | None,
+    time: str | None = None,
     of: str | None,
     original: Any,
     record: HolderRecord | str | Path | None,
@@ -63,7 +75,7 @@ def find_persons(
     ----------
     table, schema
         The table, and its schema without columns that it lacks.
-    unit, household, of
+    unit, household, time, of
         What the user named.
     original, record
         The original of a released table, and its holder's record.
@@ -83,19 +95,19 @@ def find_persons(
             raise ParameterError("the holder's record states the order of the rows; name the original with original=")
         from shoal.api.released_units import released_units
 
-        wanted = Requirements(of=of).of or Of.UNITS
+        wanted = Of(Requirements(of=of).of or _stated_of(record))
         if wanted == Of.ROWS:
             raise ParameterError("of=rows counts rows, for which no original is needed; leave one of them out")
         found = released_units(
-            original, table, schema, Of(wanted), unit=unit, household=household, record=record, reading=reading,
-            progress=progress,
+            original, table, schema, wanted, unit=unit, household=household, time=time, record=record,
+            reading=reading, progress=progress,
         )  # fmt: skip
-        return Persons(Of(wanted), found)
+        return Persons(wanted, found.counted(wanted), index=found)
     counting = Requirements(of=of).counting(schema)
-    units = read_units(table, schema, ordered=False)
-    codes = None if units is None else units.counted(counting)
-    if codes is not None:
-        return Persons(counting, codes)
+    # rows of a release that keeps links are in order; its times are replaced or dropped
+    units = read_units(table, schema, ordered=counting == Of.HISTORIES and not schema.keep_links)
+    if units is not None:
+        return Persons(counting, units.counted(counting), index=units)
     absent = [name for name in (unit, household) if name is not None and name not in table.names]
     if not absent:
         return Persons()
@@ -104,3 +116,14 @@ def find_persons(
         "and the holder's record with --record"
     )
     return Persons(notes=(note,))
+
+
+def _stated_of(record: HolderRecord | str | Path | None) -> Of:
+    """Return what k counted according to the holder's record; persons where that is not stated."""
+    if record is None:
+        return Of.UNITS
+    from shoal.api.released_units import read_record
+
+    plan = read_record(record).header["plan"]
+    stated = Of(plan["requirements"].get("of", Of.HISTORIES if plan["schema"].get("keep_links") else Of.UNITS))
+    return Of.UNITS if stated == Of.ROWS else stated

@@ -14,7 +14,7 @@ from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
 from shoal.schema.columns import Role, Schema
-from shoal.schema.loading import complete_schema, load_typed, load_with_schema
+from shoal.schema.loading import complete_schema, load_for_counting, load_typed, load_with_schema
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from shoal.evaluate.risk import Risk
     from shoal.evaluate.utility import Utility
     from shoal.flow.holder_record import HolderRecord
+    from shoal.privacy.person_risk import PersonFigures
 
 
 @checked
@@ -120,7 +121,7 @@ def evaluate(
     if control is not None and not attributes:
         raise ParameterError("control is the baseline of attribute disclosure; name confidential attributes as well")
     compared = load_typed(released, reading)
-    if compared.n_rows != table.n_rows:
+    if compared.n_rows != table.n_rows and record is None:
         raise DataError(
             f"the original has {table.n_rows:,} records and the release {compared.n_rows:,}; evaluate needs the same "
             "records in the same order (in Python, shoal.risk and shoal.utility measure tables of different lengths)"
@@ -137,6 +138,8 @@ def evaluate(
         table, released, quasi=[*names, *known], confidential=attributes, control=control, population=population,
         sampling_weight=full.released_weight, schema=full, seed=seed, read_options=options, progress=progress,
     )  # fmt: skip
+    if rows is not None and (full.unit or full.household):
+        risks = replace(risks, persons=_person_figures(table, released, full, reading, progress))
     uses = utility(
         table, compared, columns=[*names, *attributes], target=target, schema=full, seed=seed, read_options=options,
         progress=progress,
@@ -150,6 +153,21 @@ def evaluate(
     elif also_record is not None:
         raise ParameterError("also_record is the record of another release; name its table with also=")
     return risks, uses
+
+
+def _person_figures(
+    original: Table, released: Any, schema: Schema, reading: ReadOptions, progress: Progress
+) -> PersonFigures | None:
+    """Return the risk of the persons of a release; the original has the order of the release."""
+    from shoal.flow.units import read_units
+    from shoal.privacy.k_anonymity import class_labels
+    from shoal.privacy.person_risk import person_figures
+
+    units = read_units(original, schema, ordered=False)
+    if units is None:
+        return None
+    labels = class_labels(load_for_counting(released, schema.protected, reading, progress), schema.protected)
+    return person_figures(labels, units.unit, units.household, threshold=0.2)
 
 
 def _second_release(  # noqa: PLR0917 - one value for each of the two tables

@@ -18,27 +18,32 @@ from shoal.errors import DataError, ParameterError, suggestion
 from shoal.flow.encoding import fit_encoding
 from shoal.flow.group import Blocks, Grouped, find_blocks, group_records
 from shoal.flow.prepare import MethodData, Prepared, prepare
-from shoal.flow.recode import recode_table, resolve_recodes
+from shoal.flow.recode import Recoded, recode_table, resolve_recodes
 from shoal.flow.released import Released, check_loss, release_table
 from shoal.flow.relinked import check_relinking
 from shoal.methods.registry import get_method
 from shoal.methods.running import run
 from shoal.schema.columns import Recode, Schema
 from shoal.schema.loading import load
+from shoal.schema.person_options import PersonOptions
 from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions, Sums
 from shoal.schema.requirements import Diversity, Requirements
 from shoal.tables import Table
 
 if TYPE_CHECKING:
     from shoal.flow.holder_record import HolderRecord
+    from shoal.privacy.person_joins import PersonRequirements
 
 SCHEMA_FIELDS = (
     "quasi", "confidential", "identifiers", "other", "unnamed", "unit", "household", "time", "kinds", "orders",
     "column_weights", "strata", "sampling_weight", "release_weight", "known", "missing", "recode", "hierarchies",
+    "constant", "keep_links",
 )  # fmt: skip
 """Arguments that change the schema."""
-REQUIREMENT_FIELDS = ("of", "max_size", "global_recoding", "l", "l_kind", "c", "p", "alpha", "t", "beta")
+REQUIREMENT_FIELDS = ("of", "max_size", "global_recoding", "l", "l_kind", "c", "p", "alpha", "t", "beta", "max_share")
 """Arguments that are requirements beside k."""
+PERSON_FIELDS = ("slots", "suppressed_weight", "weighting")
+"""Arguments that say how whole persons are grouped."""
 
 
 @checked
@@ -55,6 +60,11 @@ def protect(
     household: str | None = None,
     time: str | None = None,
     of: str | None = None,
+    keep_links: bool | None = None,
+    constant: Sequence[str] | None = None,
+    slots: str | None = None,
+    suppressed_weight: float | None = None,
+    weighting: str | None = None,
     method: str | Callable[..., Any] = "auto",
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
@@ -78,6 +88,7 @@ def protect(
     alpha: float | None = None,
     t: float | None = None,
     beta: float | None = None,
+    max_share: float | None = None,
     seed: int = 0,
     effort: str | None = None,
     time_limit: float | str | None = None,
@@ -118,7 +129,19 @@ def protect(
     time
         The column that orders the rows of a person. Dropped, unless it is also named in another role.
     of
-        What k counts: ``rows``, ``units`` (persons; the default where there is a unit) or ``households``.
+        What k counts: ``rows``, ``units`` (persons; the default where there is a unit), ``households`` or ``histories``
+        (persons with equal sequences of released rows; the default where links are kept).
+    keep_links
+        Replace the unit by a random code, so that the rows of a person stay linked.
+    constant
+        Quasi-identifiers that keep one value in all rows of a person (without a unit, of a household); ``auto`` for all
+        that are constant in the original, ``none`` to decide that there are none.
+    slots
+        For histories: rows are compared by rank from the ``last`` (default) or the ``first`` row, or by equal ``time``.
+    suppressed_weight
+        For histories: what a row that is not released costs, as a multiple of replacing it by the mean (1).
+    weighting
+        For constant columns: every row counts the same (``rows``, default), or every person (``persons``).
     method
         A name from :func:`shoal.all_methods`, or a function ``f(points, k)`` that returns labels.
     schema
@@ -171,6 +194,9 @@ def protect(
         t-closeness: maximum distance of the confidential values of a group from those of the table, 0 to 1.
     beta
         No confidential value is more than 1 + beta times as frequent in a group as in the table.
+    max_share
+        With a unit: maximum part of the rows of a class that belong to one person, for example 0.2. Where there is a
+        unit, l, p, alpha, t and beta count persons too: see :class:`shoal.Requirements`.
     seed
         Seed of the random numbers.
     effort
@@ -213,7 +239,8 @@ def protect(
     requirements = Requirements(k=k, **{name: given[name] for name in REQUIREMENT_FIELDS})
     call = method_call(method, options, effort=effort, seed=seed, time_limit=time_limit)
     table, full_schema = load(data, schema, {name: given[name] for name in SCHEMA_FIELDS}, reading, progress)
-    plan = Plan(full_schema, requirements, call, decimals, sums, reading)
+    persons = PersonOptions.of(**{name: given[name] for name in PERSON_FIELDS})
+    plan = Plan(full_schema, requirements, call, decimals, sums, reading, persons)
     return run_plan(
         table, plan, previous=previous, accept_second_release=accept_second_release, accept_loss=accept_loss,
         accept_relinking=accept_relinking, progress=progress,
@@ -291,32 +318,70 @@ def run_prepared(
     blocks = find_blocks(prepared, requirements)
     shared = data is not None and not blocks.suppressed
     arrays = data if data is not None and shared else MethodData(prepared, blocks.suppressed)
-    if requirements.beyond_k or requirements.global_recoding or prepared.counted(requirements) is not None:
-        grouped = _grouped_beyond_k(prepared, plan, arrays, blocks, progress)
+    if plan.by_persons:
+        return _run_by_persons(prepared, plan, arrays, blocks, progress)
+    more = requirements.beyond_k or requirements.global_recoding or requirements.max_share is not None
+    rule = None
+    if more or prepared.counted(requirements) is not None:
+        grouped, rule = _grouped_beyond_k(prepared, plan, arrays, blocks, progress)
     else:
         grouped = group_records(prepared, requirements, plan.method, data=arrays, blocks=blocks, progress=progress)
     if not shared and Recode.MEDOID not in resolve_recodes(prepared, grouped).values():
         arrays.forget()  # the coordinates are not needed any more, and recoding needs the memory
-    recoded = recode_table(prepared, grouped, decimals=plan.decimals, sums=plan.sums, data=arrays, progress=progress)
+
+    def recode(groups: Grouped) -> Recoded:
+        return recode_table(prepared, groups, decimals=plan.decimals, sums=plan.sums, data=arrays, progress=progress)
+
+    recoded = recode(grouped)
+    if rule is not None:
+        from shoal.flow.person_requirements import settle_classes
+
+        grouped, recoded = settle_classes(
+            prepared, grouped, recoded, rule, recode=recode, progress=progress,
+            data=lambda: MethodData(prepared, blocks.suppressed),
+        )  # fmt: skip
     return release_table(plan, prepared, grouped, recoded, progress=progress)
+
+
+def _run_by_persons(prepared: Prepared, plan: Plan, arrays: MethodData, blocks: Blocks, progress: Progress) -> Released:
+    """Run the stages after preparing where whole persons are grouped; rows that are suppressed are left out."""
+    from shoal.flow.group_persons import group_persons, require_confidential
+    from shoal.flow.satisfy import read_confidential
+
+    confidential = read_confidential(prepared.table, plan.schema, plan.requirements)
+    if confidential is not None:
+        confidential.check_achievable(plan.requirements, blocks)
+    part, grouped = group_persons(prepared, plan, data=arrays, blocks=blocks, progress=progress)
+    if confidential is not None:
+        require_confidential(part, grouped, confidential, plan)
+    recoded = recode_table(part, grouped, decimals=plan.decimals, sums=plan.sums, progress=progress)
+    return release_table(plan, part, grouped, recoded, progress=progress)
 
 
 def _grouped_beyond_k(
     prepared: Prepared, plan: Plan, arrays: MethodData, blocks: Blocks, progress: Progress
-) -> Grouped:
-    """Return groups that satisfy requirements beyond k; raises before any grouping if one is not achievable."""
+) -> tuple[Grouped, PersonRequirements | None]:
+    """Return groups that satisfy requirements beyond k, and those that persons are counted for.
+
+    Raises before any grouping if one is not achievable.
+    """
+    from shoal.flow.person_requirements import check_achievable, person_requirements
     from shoal.flow.satisfy import read_confidential, satisfy_requirements
 
     requirements = plan.requirements
     confidential = read_confidential(prepared.table, plan.schema, requirements)
     size = None
-    if confidential is not None:
+    rule = person_requirements(prepared, requirements, confidential)
+    if rule is not None:
+        check_achievable(rule, blocks)
+    elif confidential is not None:
         confidential.check_achievable(requirements, blocks)
+    if confidential is not None:
         size = confidential.group_size(requirements)
     grouped = group_records(
         prepared, requirements, plan.method, size=size, data=arrays, blocks=blocks, progress=progress
     )
-    return satisfy_requirements(prepared, grouped, confidential, data=arrays, progress=progress)
+    return satisfy_requirements(prepared, grouped, confidential, data=arrays, progress=progress), rule
 
 
 @checked

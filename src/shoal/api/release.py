@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -153,10 +154,19 @@ class Release:
         confidential, weight = self.schema.named(Role.CONFIDENTIAL), self.schema.released_weight
         known = [name for name in self.schema.known_columns if name not in {*confidential, weight}]
         names = [*known, *confidential, *([] if weight is None else [weight])]
-        return risk(
+        found = risk(
             self._paired_original().with_types(names), self.table.with_types(names), quasi=known,
             confidential=confidential, sampling_weight=weight, schema=self.schema,
         )  # fmt: skip
+        persons = self.released.persons
+        if persons is None:
+            return found
+        from shoal.privacy.k_anonymity import class_labels
+        from shoal.privacy.person_risk import person_figures
+
+        labels = class_labels(self.table, self.schema.protected)
+        figures = person_figures(labels, persons.unit, persons.household, threshold=0.2)
+        return replace(found, persons=figures)
 
     @cached_property
     def utility(self) -> Utility:
@@ -232,9 +242,13 @@ class Release:
 
         def write_table(temporary: Path) -> None:
             write_directly(self.table, temporary, target=path)
+            released = self.released
             found.append(
-                recount_file(temporary, path, self.table, self.schema, self.plan.requirements, self.released.units)
-            )
+                recount_file(
+                    temporary, path, self.table, self.schema, self.plan.requirements, released.units,
+                    persons=released.persons,
+                )
+            )  # fmt: skip
 
         def write_manifest(temporary: Path) -> None:
             write_text(temporary, self.manifest_json(found[0]))

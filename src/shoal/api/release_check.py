@@ -151,13 +151,19 @@ def _plan_check(stated: Mapping[str, Any]) -> Check:
         same = stated_plan_digest(dict(stated)) == stated["plan"]
         kept = [entry["name"] for entry in stated["schema"]["columns"] if not entry.get("dropped")]
         of = Of(stated["k"].get("of", "rows"))
-        statement = recount_entry(quasi, confidential, kept, of) == stated.get("recount")
+        statement = recount_entry(quasi, confidential, kept, of, _code(stated)) == stated.get("recount")
     except (KeyError, TypeError, ValueError):
         same = statement = False
     texts = ["the plan has the digest that is stated" if same else "the plan was changed after the release"]
     if not statement:
         texts.append("the SQL statement is not the one for these columns")
     return Check("plan", same and statement, "; ".join(texts))
+
+
+def _code(stated: Mapping[str, Any]) -> str | None:
+    """Return the column that has a random code for each person, if links were kept."""
+    columns = stated["schema"]["columns"]
+    return next((entry["name"] for entry in columns if entry["role"] == "unit" and "replaced" in entry), None)
 
 
 def _roles(stated: Mapping[str, Any]) -> tuple[list[str], list[str]]:
@@ -175,6 +181,7 @@ def _recount(
     requested = {name: value for name, value in stated["requirements"].items() if name != "max_size"}
     requested.pop("global_recoding", None)
     requested.pop("of", None)
+    share = requested.pop("max_share", None)
     requirements = Requirements(**requested)
     kinds = {entry["name"]: entry["kind"] for entry in stated["schema"]["columns"] if entry["name"] in confidential}
     compared = stated.get("confidential_compared", {})
@@ -182,26 +189,37 @@ def _recount(
         name for name in confidential
         if requirements.t is not None and (kinds[name] == "ordinal" or compared.get(name) == "hierarchical")
     ]  # fmt: skip
+    of = Of(stated["k"].get("of", "rows"))
+    code = _code(stated) if of in {Of.UNITS, Of.HISTORIES} else None  # the table itself shows whose rows they are
     try:
         found = assess(
             file, quasi=quasi, confidential=confidential if requirements.beyond_k else None,
             kinds={name: "nominal" if kind == "ordinal" else kind for name, kind in kinds.items()}
             if requirements.beyond_k else None,
             unnamed="other", l=requirements.recursive_l, read_options=read_options, progress=progress,
+            unit=code, keep_links=None if code is None else True, of=None if code is None else str(of),
         )  # fmt: skip
     except SchemaError as problem:  # a column of the plan is not in the file
         return Check("recount", False, str(problem))
-    of = Of(stated["k"].get("of", "rows"))
-    if of == Of.ROWS:
-        texts = [f"k={requirements.k} requested, {found.k} counted"]
+    if of == Of.ROWS or code is not None:
+        noun = "" if of == Of.ROWS else f" {of.noun}"
+        texts = [f"k={requirements.k}{noun} requested, {found.k} counted"]
     else:
         rows = f"k={requirements.k} {of.noun} requested, {found.k} records counted in the smallest class"
         texts = [f"{rows}; the table does not show whose they are, so count {of.noun} with --original and --record"]
-    holds = found.k >= requirements.k and found.k == stated["k"]["achieved" if of == Of.ROWS else "rows"]
+    shown = of == Of.ROWS or code is not None
+    holds = found.k >= requirements.k and found.k == stated["k"]["achieved" if shown else "rows"]
+    persons = "persons" in stated["input"]
+    unseen = [f"max_share={share:g}"] if share is not None else []
     for name, (wanted, achieved, enough) in found.achieved(requirements).items():
+        if persons and name not in {"l", "p"}:  # persons with different values need as many different values
+            unseen.append(f"{name}={wanted:g}")
+            continue
         if name == "t" and unknown:
             texts.append(f'the order or hierarchy of "{unknown[0]}" is not public, so t was not counted')
             continue
         texts.append(f"{name}={wanted:g} requested, {achieved:.4g} counted")
         holds &= enough
+    if unseen:
+        texts.append(f"{', '.join(unseen)}: counts persons, so verify it with --original and --record")
     return Check("recount", holds, "; ".join(texts))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
 from shoal.flow.holder_record import HolderRecord
-from shoal.flow.units import read_units
+from shoal.flow.units import UnitIndex, read_units
 from shoal.schema.columns import DROPPED, Role, Schema
 from shoal.schema.loading import load
 from shoal.schema.plan import ReadOptions
@@ -49,7 +49,8 @@ def original_rows(original: Table, released: Table, schema: Schema, record: Hold
         Raises where the record is that of another release, or where columns that stay unchanged show that the rows are
         in another order.
     """
-    if released.n_rows != original.n_rows:
+    kept = original.n_rows if record is None else int((record.released_rows >= 0).sum())
+    if record is None and released.n_rows != original.n_rows:
         raise DataError(
             f"the original has {original.n_rows:,} records and the release {released.n_rows:,}; both must have the same"
         )
@@ -59,8 +60,14 @@ def original_rows(original: Table, released: Table, schema: Schema, record: Hold
                 f"the holder's record is that of a release with {record.rows.height:,} records, and the original has "
                 f"{original.n_rows:,}; name the record that was written beside the release"
             )
-        rows = np.empty(original.n_rows, np.int64)
-        rows[record.released_rows] = np.arange(rows.size)
+        if kept != released.n_rows:
+            raise DataError(
+                f"the holder's record is that of a release with {kept:,} records, and the release has "
+                f"{released.n_rows:,}; name the record that was written beside the release"
+            )
+        rows = np.empty(kept, np.int64)
+        present = np.flatnonzero(record.released_rows >= 0)  # suppressed rows are not in the release
+        rows[record.released_rows[present]] = present
         _check_same_rows(original.in_order(rows), released, schema, "the holder's record is not that of this release")
         return rows
     _check_same_rows(
@@ -79,11 +86,12 @@ def released_units(
     *,
     unit: str | None = None,
     household: str | None = None,
+    time: str | None = None,
     record: HolderRecord | str | Path | None = None,
     reading: ReadOptions | None = None,
     progress: Progress = SILENT,
-) -> Integers:
-    """Return the person or household of each released row, as codes.
+) -> UnitIndex:
+    """Return person, household and position in the history of each released row.
 
     Parameters
     ----------
@@ -94,8 +102,8 @@ def released_units(
     schema
         The schema of the released table.
     of
-        Whether persons or households are counted.
-    unit, household
+        Whether persons, households or histories are counted.
+    unit, household, time
         Their columns in the original; those of the plan in the holder's record if not given.
     record
         The holder's record of the release.
@@ -108,13 +116,19 @@ def released_units(
     if known is not None:
         roles = {column["role"]: column["name"] for column in known.header["plan"]["schema"]["columns"]}
         unit, household = unit or roles.get("unit"), household or roles.get("household")
-    changes = {"unit": unit, "household": household, "unnamed": "other"}
+        time = time or roles.get("time") or _time_of(known)
+    changes = {"unit": unit, "household": household, "time": time, "unnamed": "other"}
     table, full = load(original, None, changes, reading or ReadOptions(), progress)
-    units = read_units(table, full, ordered=False)
-    counted = None if units is None else units.counted(of)
-    if counted is None:
+    units = read_units(table, full, ordered=of == Of.HISTORIES)
+    if units is None or units.counted(of) is None or (of != Of.HOUSEHOLDS and full.unit is None):
         raise ParameterError(f"k counts {of.noun}; name the column of the original with --unit or --household")
-    return counted[original_rows(table, released, schema, known)]
+    return units.in_order(original_rows(table, released, schema, known))
+
+
+def _time_of(record: HolderRecord) -> str | None:
+    """Return the column that orders rows although it has another role."""
+    columns = record.header["plan"]["schema"]["columns"]
+    return next((str(column["name"]) for column in columns if column.get("time")), None)
 
 
 def _check_same_rows(original: Table, released: Table, schema: Schema, problem: str) -> None:

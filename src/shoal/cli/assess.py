@@ -56,10 +56,13 @@ def _draw(assessment: Any) -> None:
     for note in assessment.notes:
         console().print(printable(note), soft_wrap=True)
     title = f"{assessment.records:,} records in {assessment.sizes.size:,} equivalence classes"
+    if assessment.persons is not None:
+        other = "" if assessment.of.noun == assessment.values_of else f", the other measures {assessment.values_of}"
+        title += f"; k counts {assessment.of.noun}{other or ', like all other measures'}"
     draw_rows(title, heads, rows)
     risk = assessment.risk
     draw_rows(
-        "\nre-identification risk (prosecutor)",
+        "\nre-identification risk (prosecutor)" + (" of records" if assessment.persons is not None else ""),
         ["", "", "meaning"],
         [
             ("highest", f"{100 * risk.prosecutor.highest:.4g} %", "of the record with the highest risk"),
@@ -72,6 +75,11 @@ def _draw(assessment: Any) -> None:
             ("unique", f"{100 * risk.unique:.4g} %", "sample-unique records"),
         ],
     )
+    if assessment.persons is not None:
+        persons = assessment.persons
+        homes = "" if persons.households is None else f" in {persons.households:,} households"
+        rows = [(name, f"{100 * value:.4g} %", meaning) for name, value, meaning in persons.figures()]
+        draw_rows(f"\nrisk of {persons.persons:,} persons{homes}", ["", "", "meaning"], rows)
     if assessment.contributions:
         draw_rows(
             "\ncontribution of each quasi-identifier",

@@ -11,7 +11,7 @@ from shoal.cli import flags
 from shoal.errors import ParameterError
 
 
-@flags.command("roles", "persons", "treatment", "models", "reading", "output", without=("l", "t"))
+@flags.command("roles", "persons", "histories", "treatment", "models", "reading", "output", without=("l", "t", "of"))
 def compare_command(
     given: flags.Given,
     file: flags.File,
@@ -25,6 +25,10 @@ def compare_command(
     t: Annotated[
         list[str] | None, typer.Option("--t", metavar="NUMBERS", help="Targets of t-closeness to compare: 0.1,0.2.")
     ] = None,
+    of: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="What k counts, to compare: rows, units, households, histories."),
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the table as CSV.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Write the risk-utility figure.")] = None,
     png: Annotated[Path | None, typer.Option(help="The same as PNG; needs the extra png.")] = None,
@@ -35,7 +39,7 @@ def compare_command(
 
     Example: shoal compare people.csv -k 3,5,10 --methods mdav,ona-star --schema people.toml --html compared.html
     """
-    from shoal.api.compare import HEADINGS, check_comparison_targets, compare
+    from shoal.api.compare import check_comparison_targets, compare
     from shoal.cli.terminal import console, draw_rows, draw_written, drawn_progress, printable
 
     wanted = ((csv, ".csv"), (svg, ".svg"), (png, ".png"), (html, ".html"))
@@ -48,9 +52,11 @@ def compare_command(
             methods=flags.split_names(methods),
             l=flags.numbers(l, "--l"),
             t=flags.numbers(t, "--t"),
+            of=flags.split_names(of),
             schema=given.schema,
             **given.columns(),
             **given.requirements(),
+            **given.person_options(),
             decimals=given.decimals(),  # type: ignore[arg-type]  # checked by the plan
             sums=given.sums(),  # type: ignore[arg-type]  # checked by the plan
             time_limit=given.values["time_limit"],
@@ -62,12 +68,14 @@ def compare_command(
     if given.json:
         flags.print_json(comparison.to_dict())
     elif not given.quiet:
-        draw_rows("", list(HEADINGS), comparison.rows())
+        draw_rows("", list(comparison.headings), comparison.rows())
         for name, reason in comparison.reasons().items():
             console().print(printable(f"{name} failed: {reason}"), soft_wrap=True)
+        if comparison.note:
+            console().print(f"\n{comparison.note}", soft_wrap=True)
         console().print(
             "\nrecord linkage: share of records re-identified by nearest-neighbour record linkage (95 % interval); "
-            "efficient: no other combination has less loss and less record linkage",
+            "efficient: no other combination has less loss and less record linkage" + comparison.persons_text,
             soft_wrap=True,
         )
         if written:

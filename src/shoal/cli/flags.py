@@ -81,7 +81,37 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
         "known": (_names("Further columns that an intruder may know; k is also counted with them."), None),
     },
     "persons": {
-        "of": (_one(str, "What k counts: rows, units (persons; default with --unit) or households."), None),
+        "of": (
+            _one(
+                str,
+                "What k counts: rows, units (persons; default with --unit), households or histories (persons with "
+                "equal sequences of rows; default with --keep-links).",
+            ),
+            None,
+        ),
+        "keep_links": (
+            Annotated[
+                bool,
+                typer.Option("--keep-links", help="The unit becomes a random code; the rows of a person stay linked."),
+            ],
+            False,
+        ),
+    },
+    "histories": {
+        "constant": (
+            _names(
+                "Quasi-identifiers that keep one value in all rows of a person; auto for all that are constant, none "
+                "to decide that there are none."
+            ),
+            None,
+        ),
+        "slots": (
+            _one(str, "Rows of histories are compared by rank from the last (default) or first row, or by time."), None,
+        ),
+        "suppressed_weight": (
+            _one(float, "What a row that histories leave out costs, as a multiple of replacing it by the mean."), None,
+        ),
+        "weighting": (_one(str, "With --constant: every row counts the same (rows, default), or persons do."), None),
     },
     "released": {
         "original": (_one(Path, "Original of a released table, which has the unit that the release lacks."), None),
@@ -127,6 +157,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
         "alpha": (_one(float, "(alpha, k)-anonymity: maximum share of one confidential value in a group."), None),
         "t": (_one(float, "t-closeness: maximum distance of a group from the table.", "--t"), None),
         "beta": (_one(float, "beta-likeness: maximum relative gain in frequency of a confidential value."), None),
+        "max_share": (_one(float, "Maximum part of the rows of a class that belong to one person (--unit)."), None),
     },
     "counting": {
         "confidential_as": (
@@ -221,6 +252,10 @@ class Given:
             "release_weight": self.values.get("release_weight"),
             "known": self.names("known"),
         }
+        if "keep_links" in self.values:
+            arguments["keep_links"] = self.values["keep_links"] or None  # a schema file may state it
+        if "constant" in self.values:
+            arguments["constant"] = self.names("constant")
         if "column_weight" in self.values:
             arguments |= {
                 "column_weights": split_numbers(self.values.get("column_weight"), "--column-weight") or None,
@@ -231,7 +266,8 @@ class Given:
 
     def requirements(self) -> dict[str, Any]:
         """Return the requirements beyond k as arguments of the Python functions."""
-        arguments = {name: self.values[name] for name in ("l", "c", "p", "alpha", "t", "beta") if name in self.values}
+        names = ("l", "c", "p", "alpha", "t", "beta", "max_share")
+        arguments = {name: self.values[name] for name in names if name in self.values}
         if self.values.get("l_kind") is not None:
             arguments["l_kind"] = self.values["l_kind"]
         if self.values.get("of") is not None:
@@ -239,6 +275,10 @@ class Given:
         if "max_size" in self.values:
             arguments |= {"max_size": self.values["max_size"], "global_recoding": self.values["global_recoding"]}
         return arguments
+
+    def person_options(self) -> dict[str, Any]:
+        """Return how whole persons are grouped as arguments of the Python functions."""
+        return {name: self.values.get(name) for name in ("slots", "suppressed_weight", "weighting")}
 
     def decimals(self) -> int | str:
         """Return the decimals of released numbers."""

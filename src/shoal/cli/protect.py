@@ -10,7 +10,7 @@ import typer
 from shoal.cli import flags
 
 
-@flags.command("roles", "persons", "treatment", "models", "reading", "output")
+@flags.command("roles", "persons", "histories", "treatment", "models", "reading", "output")
 def protect_command(
     given: flags.Given,
     file: flags.File,
@@ -76,6 +76,7 @@ def protect_command(
             schema=given.schema,
             **given.columns(),
             **given.requirements(),
+            **given.person_options(),
             decimals=given.decimals(),  # type: ignore[arg-type]  # checked by the plan
             sums=given.sums(),  # type: ignore[arg-type]  # checked by the plan
             seed=seed,

@@ -139,10 +139,33 @@ def _persons_text(counts: dict[str, Any]) -> str:
     return f" of {' and '.join(known)}" if known else ""
 
 
+def _person_rows(entry: dict[str, Any], records: int) -> list[tuple[str, str]]:
+    """Return the lines about links, rows kept, and columns that stay constant within persons."""
+    if not entry:
+        return []
+    rows = [("rows kept", f"{entry['rows_kept']:,} of {records:,} ({100 * entry['rows_kept'] / records:.1f} %)")]
+    if entry["links"] == "kept":
+        rows.append(("links", "kept: a random code for each person, rows in the order of the history"))
+    if "constant" in entry:
+        rows.append((f"constant within {entry['constant_within']}", ", ".join(entry["constant"])))
+    return rows
+
+
 def _k_text(release: Release) -> str:
     """Return what k counts where that is not records."""
     classes = release.classes
     return "" if classes.units is None else f" {classes.of.noun} ({classes.k_rows} records in the smallest class)"
+
+
+def _loss_apart(release: Release) -> str:
+    """Return the loss of columns that stay constant and of all others, where there are such columns."""
+    constant = release.schema.constant
+    if not constant:
+        return ""
+    varying = [column.name for column in release.schema.quasi if not column.constant]
+    parts = f" (constant columns {100 * release.loss.over(constant):.2f} %"
+    parts += f", varying {100 * release.loss.over(varying):.2f} %" if varying else ""
+    return f"{parts}; every {'person' if release.plan.persons.weighting == 'persons' else 'row'} counts the same)"
 
 
 def _summary(release: Release) -> list[tuple[str, str]]:
@@ -152,7 +175,7 @@ def _summary(release: Release) -> list[tuple[str, str]]:
     resolved = ", ".join(entry["algorithm"] for entry in method["resolved"])
     requested = method["requested"]["name"]
     rows = [
-        ("records", f"{release.grouping.n:,}" + _persons_text(manifest["input"])),
+        ("records", f"{manifest['input']['records']:,}" + _persons_text(manifest["input"])),
         ("method", resolved if resolved.partition("@")[0] == requested else f"{requested} (selected {resolved})"),
         ("k requested / achieved", f"{release.grouping.k} / {release.k}" + _k_text(release)),
         *((f"k {name.replace('_', ' ')}", str(value)) for name, value in release.released.recount.known_k().items()),
@@ -160,7 +183,8 @@ def _summary(release: Release) -> list[tuple[str, str]]:
             "groups",
             f"{len(release.grouping):,} of {sizes.min()} to {sizes.max()} records, {sizes.mean():.2f} on average",
         ),
-        ("information loss", f"{100 * loss.information_loss:.2f} %"),
+        *_person_rows(manifest.get("person_groups", {}), manifest["input"]["records"]),
+        ("information loss", f"{100 * loss.information_loss:.2f} %" + _loss_apart(release)),
     ]
     if release.schema.sampling_weight is not None:
         rows.append(("sampling weight", _WEIGHT_TEXTS[release.schema.release_weight]))
@@ -174,7 +198,15 @@ def _summary(release: Release) -> list[tuple[str, str]]:
             one_way = f"{single.max_absolute:,.0f} in one-way tables"
             rows.append(("largest cell error", f"{tables.max_absolute:,.0f} ({one_way})"))
     for name, figures in manifest.get("achieved", {}).items():
-        rows.append((f"{name} requested / achieved", f"{figures['requested']:g} / {figures['achieved']:.4g}"))
+        counted = ", counted by persons" if "of" in figures else ""
+        rows.append((f"{name} requested / achieved", f"{figures['requested']:g} / {figures['achieved']:.4g}{counted}"))
+    persons = release.released.recount.persons
+    if persons is not None and release.schema.unit is not None:
+        share = f"one person has up to {100 * persons.share.highest:.4g} % of the rows of a class"
+        highest = f"{100 * persons.risk.highest:.4g} % at most, if rows cannot be linked"
+        rows.append(("person risk", f"{highest}; {share}"))
+    if persons is not None and persons.household_risk is not None:
+        rows.append(("household risk", f"{100 * persons.household_risk.highest:.4g} % at most, for one member"))
     second = release.released.second
     if second is not None:
         counts = ", ".join(f"{getattr(second, name):,} {name}" for name in ("kept", "changed", "new", "deleted"))

@@ -103,9 +103,14 @@ def _result(assessment: Any, k: int, achieved: dict[str, Any], *, holds: bool) -
         "satisfied": holds,
         "k": {"requested": k, "achieved": assessment.k, **assessment.known_k(), **_persons(assessment)},
         **{
-            name: {"requested": requested, "achieved": value if value < float("inf") else None}
+            name: {
+                "requested": requested,
+                "achieved": value if value < float("inf") else None,
+                **({} if assessment.persons is None else {"of": assessment.values_of}),
+            }
             for name, (requested, value, _) in achieved.items()
         },
+        **({} if assessment.persons is None else {"persons": assessment.persons.to_dict()}),
         "records": assessment.records,
         "classes": int(assessment.sizes.size),
         "records_below": assessment.records_below(k),
@@ -141,7 +146,17 @@ def _draw(assessment: Any, k: int, achieved: dict[str, Any]) -> None:
         text = f"with all columns that an intruder may know: the smallest class has {assessment.k_with_known:,} {noun}"
         out.print(text)
     for name, (requested, value, enough) in achieved.items():
-        out.print(Text.assemble(f"{name}={requested:g} is ", _verdict(enough), f": the table has {name}={value:.4g}"))
+        found = f": the table has {name}={value:.4g}"
+        found += "" if assessment.persons is None else f", counted by {assessment.values_of}"
+        out.print(Text.assemble(f"{name}={requested:g} is ", _verdict(enough), found))
+    if assessment.persons is not None:
+        persons = assessment.persons
+        out.print(
+            f"person risk: {100 * persons.risk.highest:.4g} % at most, {100 * persons.risk.average:.4g} % on average, "
+            "if rows cannot be linked; the largest share of a person in the rows of a class is "
+            f"{100 * persons.share.highest:.4g} %",
+            soft_wrap=True,
+        )
 
 
 def _verdict(holds: bool) -> tuple[str, str]:

@@ -27,6 +27,7 @@ from shoal.evaluate.linkage import assignment_linkage, linkage_without, record_l
 from shoal.evaluate.linkage_search import Matcher
 from shoal.evaluate.paired_columns import PairedColumn, pair_columns
 from shoal.privacy.k_anonymity import Classes, class_labels
+from shoal.privacy.person_risk import PersonFigures
 from shoal.schema.columns import Schema, names_list
 from shoal.schema.loading import check_read_options, complete_schema, load_file_or_frame, load_for_counting
 from shoal.schema.plan import ReadOptions
@@ -52,6 +53,9 @@ class Risk:
         The contribution of each quasi-identifier.
     notes
         What was not measured, and why.
+    persons
+        Risk and shares of persons and households, where a unit or household says whose rows the rows are; all other
+        figures count records.
     backend
         The library of the DataFrame that :meth:`table` returns: ``polars``, ``pandas`` or ``pyarrow``.
     """
@@ -60,6 +64,7 @@ class Risk:
     attacks: tuple[Attack, ...]
     columns: Mapping[str, Contribution]
     notes: tuple[str, ...] = ()
+    persons: PersonFigures | None = None
     backend: str = field(default="polars", compare=False, kw_only=True)
 
     def attack(self, name: str, target: str = "") -> Attack:
@@ -82,6 +87,7 @@ class Risk:
             ("journalist, average", classes.journalist.average, "mean over records"),
             ("marketer", classes.marketer, "expected share of records matched"),
             ("unique", classes.unique, "sample-unique records"),
+            *([] if self.persons is None else self.persons.figures()),
         ]
 
     def rows(self) -> list[tuple[str, str, str, str]]:
@@ -130,6 +136,7 @@ class Risk:
         """Return all figures for JSON."""
         return {
             "classes": self.classes.to_dict(),
+            **({} if self.persons is None else {"persons": self.persons.to_dict()}),
             "attacks": [attack.to_dict() for attack in self.attacks],
             "columns": {name: column.to_dict() for name, column in self.columns.items()},
             "notes": list(self.notes),
@@ -142,6 +149,7 @@ class Risk:
             f"{classes.records:,} records in {classes.classes:,} equivalence "
             f"class{'es' if classes.classes != 1 else ''}; prosecutor risk {percent(classes.prosecutor.highest)} at "
             f"most, {percent(classes.prosecutor.average)} on average"
+            + ("" if self.persons is None else f"; person risk {percent(self.persons.risk.highest)} at most")
         )
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ from shoal.flow.prepare import Integers, Masks, MethodData, Prepared
 from shoal.methods.contract import Array, Diagnostic, Objective, OptionValue, Outcome
 from shoal.methods.registry import MethodInfo, get_method
 from shoal.methods.running import run
-from shoal.schema.columns import Kind
+from shoal.schema.columns import Column, Kind
 from shoal.schema.plan import MethodCall
 from shoal.schema.requirements import Requirements
 
@@ -44,6 +44,14 @@ class Blocks:
 
     def __len__(self) -> int:
         return len(self.members)
+
+    def part(self, rows: Integers, n: int) -> Blocks:
+        """Return the blocks of some of n records, which are numbered anew; a block without records goes."""
+        place = np.full(n, -1, np.int64)
+        place[rows] = np.arange(rows.size)
+        inside = [place[records][place[records] >= 0] for records in self.members]
+        suppressed = {name: mask[rows] for name, mask in self.suppressed.items()}
+        return Blocks(tuple(records for records in inside if records.size), suppressed, self.added)
 
     def mapped(self, n: int, function: Callable[[Integers], Integers]) -> Integers:
         """Return labels of all records from a function that labels the records of one block."""
@@ -111,6 +119,10 @@ class Grouped:
         The methods that ran, as resolved.
     steps
         What changed the groups after the method.
+    outer
+        Groups of whole persons or households around the groups, by which columns that stay constant are replaced.
+    row_weights
+        What each row weighs in means and loss, where every person counts the same.
     """
 
     requirements: Requirements
@@ -119,9 +131,15 @@ class Grouped:
     outcome: Outcome
     runs: tuple[MethodRun, ...]
     steps: tuple[StepRecord, ...] = ()
+    outer: Grouping | None = None
+    row_weights: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return f"<Grouped: {self.grouping.summary()}; {', '.join(run.identity for run in self.runs)}>"
+
+    def grouping_of(self, column: Column) -> Grouping:
+        """Return the groups by which a column is replaced."""
+        return self.outer if column.constant and self.outer is not None else self.grouping
 
     def regrouped(self, labels: Integers, step: StepRecord) -> Grouped:
         """Return the value with other groups; what the method selected or proved for the old ones is dropped."""

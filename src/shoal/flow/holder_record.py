@@ -86,12 +86,12 @@ class HolderRecord:
 
     @property
     def groups(self) -> Integers:
-        """The group of each record, numbered by first appearance."""
+        """The group of each record, numbered by first appearance; -1 for a record that is not released."""
         return self.rows["group"].to_numpy().astype(np.int64)
 
     @property
     def released_rows(self) -> Integers:
-        """The row of each record in the released table."""
+        """The row of each record in the released table; -1 for a record that is not released."""
         return self.rows["released_row"].to_numpy().astype(np.int64)
 
     def is_input(self, table: Table) -> bool:
@@ -200,7 +200,7 @@ def holder_record(
         "second_release": None if released.second is None else released.second.to_dict(),
     }
     columns = {
-        "group": pl.Series(labels[rows].astype(np.int32 if labels.size < 2**31 else np.int64)),
+        "group": pl.Series(np.where(rows < 0, -1, labels[rows]).astype(np.int32 if labels.size < 2**31 else np.int64)),
         "released_row": pl.Series(rows),
         **{name: pl.Series(hashes[tuple(sorted(names))]) for name, names in hashed.items()},
     }

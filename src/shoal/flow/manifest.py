@@ -50,7 +50,9 @@ def build_manifest(
         "python": platform.python_version(),
         "libraries": {name: version(name) for name in ("numpy", "numba", "polars", "narwhals")},
         "plan": "",
-        "input": {"records": prepared.n, "columns": len(prepared.table.names), **_persons_entry(prepared)},
+        "input": {
+            "records": prepared.complete.n, "columns": len(prepared.table.names), **_persons_entry(prepared.complete),
+        },
         "output": {
             "records": table.n_rows, "columns": len(table.names), "fingerprint": f"sha256:{table.fingerprint()}",
         },
@@ -59,7 +61,9 @@ def build_manifest(
         "method": _method_entry(plan, grouped, digits),
         "missing_values": {"imputed": dict(prepared.imputed), "suppressed": dict(grouped.blocks.added)},
         "k": _k_entry(plan, recount),
-        "recount": recount_entry(plan.schema.protected, plan.schema.named(Role.CONFIDENTIAL), table.names, plan.of),
+        "recount": recount_entry(
+            plan.schema.protected, plan.schema.named(Role.CONFIDENTIAL), table.names, plan.of, plan.schema.code
+        ),
         "groups": {
             "count": len(grouped.grouping),
             "average_size": grouped.grouping.n / len(grouped.grouping),
@@ -68,7 +72,11 @@ def build_manifest(
         "loss": {"digits": digits, **_loss_entry(recoded.loss, digits)},
         "remarks": [{"code": remark.code, "column": remark.column, "text": remark.text} for remark in remarks],
     }  # fmt: skip
+    if plan.by_persons or plan.schema.keep_links:
+        manifest["person_groups"] = person_groups_entry(plan, prepared, grouped, recoded, digits)
     manifest["plan"] = stated_plan_digest(manifest)
+    if recount.persons is not None:
+        manifest["persons"] = rounded(recount.persons.to_dict(), digits)
     if recount.assessment is not None:
         manifest["achieved"] = _achieved_entry(plan, recount.assessment)
         manifest["confidential_compared"] = dict(recount.compared)
@@ -129,6 +137,26 @@ def _persons_entry(prepared: Prepared) -> JsonDict:
     return ({} if schema.unit is None else {"persons": units.persons}) | households
 
 
+def person_groups_entry(plan: Plan, prepared: Prepared, grouped: Grouped, recoded: Recoded, digits: int) -> JsonDict:
+    """Return how whole persons were grouped: links, rows kept, columns that stay constant, and their loss apart."""
+    schema, units = plan.schema, prepared.units
+    entry: JsonDict = {"links": "kept" if schema.keep_links else "not kept", "rows_kept": prepared.n}
+    if plan.of == Of.HISTORIES and units is not None:
+        entry |= {
+            "rows_suppressed": prepared.complete.n - prepared.n, "persons_kept": len(set(units.unit.tolist())),
+            "slots": str(plan.persons.slots), "suppressed_weight": plan.persons.suppressed_weight,
+        }  # fmt: skip
+    if schema.constant:
+        varying = [column.name for column in schema.quasi if not column.constant]
+        loss = {"constant": recoded.loss.over(schema.constant), "varying": recoded.loss.over(varying)}
+        entry |= {
+            "constant": schema.constant, "constant_within": "persons" if schema.unit else "households",
+            "weighting": str(plan.persons.weighting), "loss": rounded(loss, digits),
+            "person_groups": 0 if grouped.outer is None else len(grouped.outer),
+        }  # fmt: skip
+    return entry
+
+
 def _k_entry(plan: Plan, recount: Recount) -> JsonDict:
     """Return k as requested and achieved; where it counts persons or households also what is counted, and rows."""
     entry = {"requested": int(plan.requirements.k), "achieved": recount.classes.k, **recount.known_k()}
@@ -140,18 +168,19 @@ def _k_entry(plan: Plan, recount: Recount) -> JsonDict:
 def _schema_entry(plan: Plan, recoded: Recoded) -> JsonDict:
     schema = plan.schema
     return {
-        "columns": [_column_entry(column, recoded) for column in schema.columns],
+        "columns": [_column_entry(column, recoded, schema.code) for column in schema.columns],
         "strata": list(schema.strata),
         "sampling_weight": schema.sampling_weight,
         **({"release_weight": str(schema.release_weight)} if schema.sampling_weight else {}),
         **({"known": list(schema.known)} if schema.known else {}),
+        **({"keep_links": True} if schema.keep_links else {}),
         "missing": str(schema.missing),
         "decimals": plan.decimals,
         "sums": plan.sums,
     }
 
 
-def _column_entry(column: Column, recoded: Recoded) -> JsonDict:
+def _column_entry(column: Column, recoded: Recoded, code: str | None = None) -> JsonDict:
     """Return a column; orders and hierarchies list values of the original, so only their presence is stated."""
     entry: JsonDict = {"name": column.name, "role": str(column.role), "kind": str(column.kind)}
     if column.role == Role.QUASI:
@@ -159,7 +188,10 @@ def _column_entry(column: Column, recoded: Recoded) -> JsonDict:
         entry |= {} if column.missing is None else {"missing": str(column.missing)}
         entry |= {} if column.order is None else {"order": True}
         entry |= {} if column.hierarchy is None else {"hierarchy": True}
-    if column.role in DROPPED:
+        entry |= {} if column.constant is None else {"constant": column.constant}
+    if column.name == code:
+        entry["replaced"] = "random code"
+    elif column.role in DROPPED:
         entry["dropped"] = True
     if column.time:
         entry["time"] = True
@@ -172,6 +204,7 @@ def _method_entry(plan: Plan, grouped: Grouped, digits: int) -> JsonDict:
     return {
         "requested": {
             "name": call.text, "options": plain_value(call.options), "seed": call.seed, "time_limit": call.time_limit,
+            **({"persons": plan.persons.given()} if plan.persons.given() else {}),
         },
         "resolved": [
             {
@@ -188,8 +221,9 @@ def _method_entry(plan: Plan, grouped: Grouped, digits: int) -> JsonDict:
 
 
 def _achieved_entry(plan: Plan, assessment: Assessment) -> JsonDict:
+    of = {} if assessment.persons is None else {"of": assessment.values_of}
     return {
-        name: {"requested": requested, "achieved": achieved}
+        name: {"requested": requested, "achieved": achieved, **of}
         for name, (requested, achieved, _) in assessment.achieved(plan.requirements).items()
     }
 

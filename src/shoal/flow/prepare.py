@@ -7,15 +7,15 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from shoal.core.arguments import checked
-from shoal.errors import DataError, MissingValues
+from shoal.errors import DataError, MissingValues, ParameterError
 from shoal.flow.encoding import MAX_CATEGORIES, CategoryEncoding, Encoding, Floats, sampling_weights
 from shoal.flow.units import UnitIndex, check_dominant, read_units
 from shoal.methods.contract import Array
@@ -53,6 +53,10 @@ class Prepared:
         Sampling weights, if there are any.
     units
         The person and the household of each row, if the schema has a unit or a household.
+    whole
+        The table that this is a part of, where rows were suppressed.
+    rows
+        For each row its row in the whole table; None for a whole table.
     """
 
     table: Table
@@ -62,6 +66,8 @@ class Prepared:
     imputed: Mapping[str, int] = field(default_factory=dict)
     weights: Floats | None = None
     units: UnitIndex | None = None
+    whole: Prepared | None = None
+    rows: Integers | None = None
 
     def __repr__(self) -> str:
         return f"<Prepared: {self.n:,} records, {len(self.encoding.quasi)} quasi-identifiers>"
@@ -75,6 +81,24 @@ class Prepared:
     def schema(self) -> Schema:
         """The schema."""
         return self.encoding.schema
+
+    @property
+    def complete(self) -> Prepared:
+        """The whole table that this is a part of, or this one."""
+        return self if self.whole is None else self.whole
+
+    def part(self, rows: Integers) -> Prepared:
+        """Return the part with some rows, in ascending order; the table itself where these are all rows."""
+        if (np.diff(rows) <= 0).any():
+            raise ParameterError("a part of a table has each row at most once, in the order of the table")
+        if rows.size == self.n:
+            return self
+        taken = {name: mask[rows] for name, mask in self.by_pattern.items()}
+        return replace(
+            self, table=self.table.in_order(rows), strata=None if self.strata is None else self.strata[rows],
+            by_pattern=taken, weights=None if self.weights is None else self.weights[rows],
+            units=None if self.units is None else self.units.in_order(rows), whole=self, rows=rows,
+        )  # fmt: skip
 
     def counted(self, requirements: Requirements) -> Integers | None:
         """Return the person or household of each row, where k counts these; None where it counts rows."""
@@ -140,6 +164,19 @@ class MethodData:
             self._arrays[name] = self._encoded(storage, k, shared=name != storage)
         return self._arrays[name]
 
+    def coordinates(self, names: Collection[str]) -> NDArray[np.bool_]:
+        """Return which coordinates of :meth:`points` belong to some of the quasi-identifiers."""
+        entries, widths = self.prepared.encoding.quasi, self._widths(shared=self.prepared.many_categories)
+        inside = [entry.column.name in names for entry in entries]
+        return np.repeat(inside, widths) if sum(widths) else np.zeros(1, bool)
+
+    def _widths(self, *, shared: bool) -> list[int]:
+        """Return the number of coordinates of each quasi-identifier."""
+        return [
+            entry.shared_width if shared and isinstance(entry, CategoryEncoding) else entry.width
+            for entry in self.prepared.encoding.quasi
+        ]
+
     def mixed(self) -> Floats:
         """Return one column per quasi-identifier: a standardised number, or the code of a category."""
         if "mixed" not in self._arrays:
@@ -179,9 +216,7 @@ class MethodData:
                     "nominal quasi-identifier may have where a method reads one coordinate per category; choose method "
                     '"auto", which needs no such coordinates, or coarsen the column'
                 )
-        widths = [
-            entry.shared_width if shared and isinstance(entry, CategoryEncoding) else entry.width for entry in entries
-        ]
+        widths = self._widths(shared=shared)
         size = 4 if storage == "float32" else 8
         if self.prepared.n * sum(widths) * size > CHECKED_BYTES:
             from shoal.core.memory import check_memory

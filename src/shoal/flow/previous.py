@@ -27,6 +27,7 @@ from shoal.errors import ParameterError
 from shoal.flow.encoding import Floats
 from shoal.flow.group import Blocks, Grouped, MethodRun, method_for
 from shoal.flow.holder_record import HolderRecord
+from shoal.flow.person_requirements import join_blocks, person_requirements
 from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.flow.record_matching import Matched, match_records
 from shoal.flow.satisfy import ConfidentialValues, requirement_arrays
@@ -108,9 +109,13 @@ def regroup(
         names = [entry.column.name for entry in prepared.encoding.quasi]
         labels = _joined_by(labels, equal_rows([prepared.values(name, blocks.suppressed) for name in names]), blocks)
     units = prepared.counted(plan.requirements)
-    if confidential is not None or units is not None:
-        arrays = requirement_arrays(plan.requirements, confidential, units)
+    rule = person_requirements(prepared, plan.requirements, confidential)
+    by_records = confidential if rule is None else None
+    if by_records is not None or units is not None:
+        arrays = requirement_arrays(plan.requirements, by_records, units)
         labels = _merged_for_requirements(labels, *arrays, points, blocks, progress)
+    if rule is not None:
+        labels = join_blocks(labels, rule, points, blocks, progress)[0]
     grouping = Grouping(labels, plan.requirements.k, max_size=plan.requirements.max_size)
     reason = "the groups of the earlier release, changed where records changed"
     outcome = Outcome(grouping.labels, method="previous", reason=reason)

@@ -21,12 +21,12 @@ from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
 from shoal.flow.column_recode import ColumnTask
-from shoal.flow.encoding import Floats, NumericEncoding
+from shoal.flow.encoding import CategoryEncoding, ColumnEncoding, Floats, NumericEncoding
 from shoal.flow.exact_numbers import decimals_of, exact_numbers
 from shoal.flow.group import Grouped
 from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.methods.contract import Objective
-from shoal.recoding.loss import ColumnLoss, Loss, size_measures
+from shoal.recoding.loss import ColumnLoss, Loss, mismatch_loss, size_measures, squared_loss
 from shoal.recoding.rounded_means import NO_KEYS, Words, content_keys, group_draws, round_floats
 from shoal.schema.columns import Column, Kind, Recode, ReleaseWeight
 from shoal.schema.plan import Decimals, Sums
@@ -112,29 +112,83 @@ def recode_table(
     recodes = resolve_recodes(prepared, grouped, recode)
     progress.stage("recoding", len(recodes))
     grouping, table = grouped.grouping, prepared.table
-    selected = _selected_records(prepared, grouped, recodes, data, progress)
     columns: dict[str, Series] = {}
     losses: dict[str, ColumnLoss] = {}
-    rounded = sums == "rounded" and Recode.MEAN in recodes.values()
-    keys = _draw_keys(prepared, grouped) if rounded else NO_KEYS
-    for entry in prepared.encoding.quasi:
-        name = entry.column.name
-        values = prepared.values(name, grouped.blocks.suppressed)
-        changed = name in prepared.imputed or name in grouped.blocks.suppressed
-        task = ColumnTask(
-            entry, table.column(name), values, grouping, prepared.original(name) if changed else values,
-            prepared.weights, recodes[name], decimals, sums,
-        )  # fmt: skip
-        columns[name], losses[name] = task.recoded(selected.get(recodes[name]), keys)
-        progress.advance()
+    for layer in _layers(prepared, grouped):
+        inside = {entry.column.name: recodes[entry.column.name] for entry in layer.entries}
+        selected = _selected_records(prepared, grouped, layer, inside, data, progress)
+        rounded = sums == "rounded" and Recode.MEAN in inside.values()
+        keys = _draw_keys(prepared, grouped, layer) if rounded else NO_KEYS
+        for entry in layer.entries:
+            name = entry.column.name
+            values = prepared.values(name, grouped.blocks.suppressed)
+            changed = name in prepared.imputed or name in grouped.blocks.suppressed
+            task = ColumnTask(
+                entry, table.column(name), values, layer.grouping, prepared.original(name) if changed else values,
+                layer.weights, recodes[name], decimals, sums,
+            )  # fmt: skip
+            columns[name], losses[name] = task.recoded(selected.get(recodes[name]), keys)
+            progress.advance()
+    losses = {entry.column.name: losses[entry.column.name] for entry in prepared.encoding.quasi}
+    if prepared.whole is not None:
+        losses = {name: with_suppressed_rows(prepared, name, loss) for name, loss in losses.items()}
     schema = prepared.schema
     weight = [name for name in [schema.sampling_weight] if name is not None and name != schema.released_weight]
     released = table.with_columns(columns | _uniform_strata(prepared) | _group_weights(prepared, grouping, sums))
     released = released.without([*schema.dropped, *weight])
-    errors = _table_errors(prepared, recodes, columns)
+    errors = _table_errors(prepared, recodes, columns) if prepared.whole is None else None
     objective = _comparable_objective(prepared, grouped)
     loss = Loss(losses, *size_measures(grouping), frequency_tables=errors, objective=objective)
     return Recoded(released, loss, recodes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Layer:
+    """Columns that are replaced by the same groups, and what each row weighs in their means and loss."""
+
+    entries: tuple[ColumnEncoding, ...]
+    grouping: Grouping
+    weights: Floats | None
+
+
+def _layers(prepared: Prepared, grouped: Grouped) -> list[_Layer]:
+    """Return the columns that stay constant with the groups of whole persons, and all others with the groups."""
+    weights = prepared.weights
+    if grouped.row_weights is not None:
+        weights = grouped.row_weights if weights is None else weights * grouped.row_weights
+    by_constant: dict[bool, list[ColumnEncoding]] = {False: [], True: []}
+    for entry in prepared.encoding.quasi:
+        by_constant[bool(prepared.schema[entry.column.name].constant) and grouped.outer is not None].append(entry)
+    return [
+        _Layer(tuple(entries), grouped.grouping_of(prepared.schema[entries[0].column.name]), weights)
+        for entries in by_constant.values()
+        if entries
+    ]
+
+
+def with_suppressed_rows(part: Prepared, name: str, loss: ColumnLoss) -> ColumnLoss:
+    """Return the loss of a column against the whole table.
+
+    A suppressed row counts as if replaced by the mean, or by the most frequent category.
+    """
+    whole = part.complete
+    assert part.rows is not None
+    suppressed = np.ones(whole.n, bool)
+    suppressed[part.rows] = False
+    original, entry = whole.original(name), whole.encoding[name]
+    if isinstance(entry, CategoryEncoding) and entry.column.kind == Kind.NOMINAL:
+        known = original[~np.isnan(original)].astype(np.int64)
+        frequent = float(np.bincount(known).argmax()) if known.size else 0.0
+        further = mismatch_loss(original, np.where(suppressed, frequent, original), whole.weights)
+    else:
+        values = entry.standardised(original)
+        further = squared_loss(values, np.where(suppressed, np.nan, values), whole.weights)
+    share = part.n / whole.n
+    penalties = {
+        penalty: None if value is None else value * share + 1 - share
+        for penalty, value in (("ncp", loss.ncp), ("total_il", loss.total_il))
+    }
+    return ColumnLoss(loss.sse + further.sse, further.sst, **penalties)
 
 
 def _group_weights(prepared: Prepared, grouping: Grouping, sums: Sums) -> dict[str, Series]:
@@ -161,16 +215,16 @@ def _group_weights(prepared: Prepared, grouping: Grouping, sums: Sums) -> dict[s
     }
 
 
-def _draw_keys(prepared: Prepared, grouped: Grouped) -> Words:
+def _draw_keys(prepared: Prepared, grouped: Grouped, layer: _Layer) -> Words:
     """Return what the draws of rounded means depend on: size of each group, and means of its first numeric columns."""
-    entries = [entry for entry in prepared.encoding.quasi if isinstance(entry, NumericEncoding)]
+    entries = [entry for entry in layer.entries if isinstance(entry, NumericEncoding)]
     contents = []
     for entry in entries[:KEY_COLUMNS]:
         name = entry.column.name
         values = prepared.values(name, grouped.blocks.suppressed)
         numbers = exact_numbers(prepared.table.column(name), entry, values, "input", by_unit=False)
-        contents.append(numbers.means(grouped.grouping, None).content)
-    return content_keys(grouped.grouping.sizes, contents)
+        contents.append(numbers.means(layer.grouping, None).content)
+    return content_keys(layer.grouping.sizes, contents)
 
 
 def _uniform_strata(prepared: Prepared) -> dict[str, Series]:
@@ -222,14 +276,15 @@ def _comparable_objective(prepared: Prepared, grouped: Grouped) -> Objective | N
 
 
 def _selected_records(
-    prepared: Prepared, grouped: Grouped, recodes: Mapping[str, Recode], data: MethodData | None, progress: Progress
-) -> dict[Recode, Integers]:
+    prepared: Prepared, grouped: Grouped, layer: _Layer, recodes: Mapping[str, Recode], data: MethodData | None,
+    progress: Progress,
+) -> dict[Recode, Integers]:  # fmt: skip
     """Return the record of each group whose values are released, for recodes that release those of one record."""
     selected: dict[Recode, Integers] = {}
     used = set(recodes.values())
     if Recode.MEDOID in used:
         points = (data or MethodData(prepared, grouped.blocks.suppressed)).points().astype(np.float64, copy=False)
-        selected[Recode.MEDOID] = group_medoids(points, grouped.grouping, prepared.weights)
+        selected[Recode.MEDOID] = group_medoids(points, layer.grouping, layer.weights)
     if Recode.FREQUENCIES in used:
         if grouped.outcome.representatives is not None:
             selected[Recode.FREQUENCIES] = grouped.outcome.representatives
@@ -238,7 +293,7 @@ def _selected_records(
 
             names = [name for name, recode in recodes.items() if recode == Recode.FREQUENCIES]
             codes = np.column_stack([_codes(prepared.values(name, grouped.blocks.suppressed)) for name in names])
-            found = table_representatives(codes, grouped.grouping.labels, progress=progress)
+            found = table_representatives(codes, layer.grouping.labels, progress=progress)
             selected[Recode.FREQUENCIES] = getattr(found, "representatives", found)
     return selected
 

@@ -8,20 +8,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from shoal.errors import ParameterError
 from shoal.flow.released import recount_table
-from shoal.flow.units import Integers
+from shoal.flow.units import Integers, UnitIndex, require_same_persons
 from shoal.privacy.k_anonymity import Classes, require_k
+from shoal.privacy.kept_constants import require_one_each
 from shoal.schema.columns import Schema
 from shoal.schema.requirements import Of, Requirements
 from shoal.tables import Table, read_table
 from shoal.tables.csv_writer import dialect_for
 from shoal.tables.files import format_of
-from shoal.tables.written import WrittenFile, read_back
+from shoal.tables.written import WrittenFile, read_back, written_numbers
 
 
 def recount_file(
-    path: Path, target: Path, table: Table, schema: Schema, requirements: Requirements, units: Integers | None = None
+    path: Path,
+    target: Path,
+    table: Table,
+    schema: Schema,
+    requirements: Requirements,
+    units: Integers | None = None,
+    *,
+    persons: UnitIndex | None = None,
 ) -> WrittenFile:
     """Count k and every further requirement on the bytes of a file; raises where one is violated.
 
@@ -37,6 +47,8 @@ def recount_file(
         What is counted and what must hold.
     units
         The person or household of each released row, where k counts these.
+    persons
+        Person, household and position of each released row, where the schema has these.
 
     Returns
     -------
@@ -44,15 +56,27 @@ def recount_file(
         Size, digest and equivalence classes of the file.
     """
     of = requirements.counting(schema)
-    if (units is None) != (of == Of.ROWS):
+    unknown = persons is None and (bool(schema.constant) or of == Of.HISTORIES)
+    if (units is None) != (of == Of.ROWS) or unknown:
         raise ParameterError(
             f"k counts {of.noun}, and a release that was loaded or copied does not know whose rows its rows are; write "
             "the release where it was made"
         )
-    written = read_back(path, target, table, schema.counted, units)
+    position = None
+    if persons is not None:
+        position = persons.order if of == Of.HISTORIES else None
+        if schema.code is not None:
+            codes = written_numbers(path, target, table, [schema.code])
+            require_same_persons(codes, persons.unit)
+            if of in {Of.UNITS, Of.HISTORIES}:  # the rows of a person are in order
+                units, position = codes, None if position is None else np.arange(codes.size)
+        if schema.constant:
+            values = written_numbers(path, target, table, schema.constant)
+            require_one_each(values, persons.owners(schema), f"{target}: as written, columns are")
+    written = read_back(path, target, table, schema.counted, units, position)
     require_k(Classes(written.class_sizes, written.class_units, of), requirements.k, f"{target}: as written, ")
-    if requirements.beyond_k:
-        recount_table(_reread(path, target, table), schema, requirements, units)
+    if requirements.beyond_k or requirements.max_share is not None:
+        recount_table(_reread(path, target, table), schema, requirements, units, persons)
     return written
 
 

@@ -19,7 +19,11 @@ _K_TEXT = "the size of the smallest equivalence class"
 
 
 def recount_entry(
-    quasi: Sequence[str], confidential: Sequence[str], columns: Sequence[str] = (), of: Of = Of.ROWS
+    quasi: Sequence[str],
+    confidential: Sequence[str],
+    columns: Sequence[str] = (),
+    of: Of = Of.ROWS,
+    code: str | None = None,
 ) -> JsonDict:
     """Return the statement with instructions, or the reason why there is none.
 
@@ -33,6 +37,8 @@ def recount_entry(
         All columns of the released table.
     of
         What k counts; a table without a code for persons or households shows its rows only, which is stated.
+    code
+        The column that holds a code for each person, if there is one.
 
     Examples
     --------
@@ -70,10 +76,20 @@ def recount_entry(
         "sql": "\n".join(lines),
         "table": f"a table or view called {TABLE} with the columns of the file",
         "result": {
-            "k": _K_TEXT if of == Of.ROWS else f"{_K_TEXT} in rows; the {of.noun} that k counts are not in the table",
+            "k": _k_text(of, code),
             **{f"l{number}": name for number, name in enumerate(confidential, start=1)},
         },
     }
+
+
+def _k_text(of: Of, code: str | None) -> str:
+    """Return what the statement counts, where that is not what k counts."""
+    if of == Of.ROWS:
+        return _K_TEXT
+    if code is not None and of != Of.HOUSEHOLDS:
+        counted = f"{code} and the order of the rows show" if of == Of.HISTORIES else f"{code} shows"
+        return f"{_K_TEXT} in rows; {counted} the {of.noun} that k counts"
+    return f"{_K_TEXT} in rows; the {of.noun} that k counts are not in the table"
 
 
 def quoted(name: str) -> str:

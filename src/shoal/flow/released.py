@@ -24,11 +24,12 @@ from shoal.flow.group import Grouped
 from shoal.flow.manifest import build_manifest
 from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
-from shoal.flow.relinked import asked_persons, person_remarks
+from shoal.flow.relinked import asked_persons, original_remarks, person_remarks
 from shoal.flow.row_order import RowOrder, draw_order
-from shoal.flow.units import Integers
+from shoal.flow.units import Integers, UnitIndex, codes_of
 from shoal.methods.contract import Outcome
-from shoal.privacy.k_anonymity import Classes, count_classes, require_k, verify_k
+from shoal.privacy.k_anonymity import Classes, class_labels, count_classes, require_k, verify_k
+from shoal.privacy.kept_constants import require_constant
 from shoal.recoding.loss import Loss
 from shoal.schema.column_words import words_of
 from shoal.schema.columns import Column, Kind, Recode, ReleaseWeight, Role, Schema
@@ -42,6 +43,10 @@ from shoal.tables.clean_copy import clean_copy, left_out
 if TYPE_CHECKING:
     from shoal.flow.second_release import SecondRelease
     from shoal.privacy.assessment import Assessment
+    from shoal.privacy.confidential import Values
+    from shoal.privacy.equivalence_classes import EquivalenceClasses
+    from shoal.privacy.person_risk import PersonFigures
+    from shoal.privacy.person_values import PersonValues
 
 DOMINANT_SHARE = 0.8
 """The share of the sampling weight of a group above which one record dominates it: the (1, 80 %) dominance rule."""
@@ -78,6 +83,8 @@ class Recount:
         The classes by quasi-identifiers and the released sampling weight, if there is one.
     with_known
         The classes by these and the further columns that an intruder may know, if any are named.
+    persons
+        Risk and shares of persons and households, where the schema has them; the threshold is 1/k.
     """
 
     classes: Classes
@@ -85,6 +92,7 @@ class Recount:
     compared: Mapping[str, str] = field(default_factory=dict)
     with_weight: Classes | None = None
     with_known: Classes | None = None
+    persons: PersonFigures | None = None
 
     def known_k(self) -> dict[str, int]:
         """Return k over the quasi-identifiers and further columns that an intruder may know, where there are any."""
@@ -121,6 +129,8 @@ class Released:
         and pickles lack it.
     units
         The person or household of each released row, where k counts these; confidential like ``order``.
+    persons
+        Person, household and position of each released row, where the schema has these; confidential like ``order``.
     """
 
     plan: Plan
@@ -134,6 +144,7 @@ class Released:
     second: SecondRelease | None = None
     order: RowOrder | None = field(default=None, repr=False)
     units: Integers | None = field(default=None, repr=False)
+    persons: UnitIndex | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {
@@ -141,6 +152,7 @@ class Released:
             "table": self.table.without_paths(),  # paths can be confidential
             "order": None,
             "units": None,
+            "persons": None,
         }
 
     def paired(self, original: Table) -> Table:
@@ -197,7 +209,7 @@ def release_table(
         Raises if the recount finds a requirement violated: nothing is released then.
     """
     progress.stage("verifying")
-    order, persons = draw_order(plan.schema, prepared.n), prepared.units
+    order, persons = draw_order(plan.schema, prepared.n, units=prepared.units), prepared.units
     grouping, outcome = grouped.grouping, grouped.outcome
     if order is not None:
         recoded = replace(recoded, table=order.table(recoded.table))
@@ -206,16 +218,30 @@ def release_table(
         persons = None if persons is None else persons.in_order(order.original_rows)
     units = None if persons is None else persons.counted(plan.of)
     recoded = replace(recoded, table=clean_copy(recoded.table, prepared.table))
-    recount = recount_table(recoded.table, plan.schema, plan.requirements, units)
+    if order is not None and order.codes is not None:
+        recoded = replace(recoded, table=with_code(recoded.table, str(plan.schema.unit), order.codes))
+    recount = recount_table(recoded.table, plan.schema, plan.requirements, units, persons)
+    if order is not None and prepared.rows is not None:
+        order = order.within(prepared.rows, prepared.complete.n)
     remarks = (*_remarks(prepared, grouped, recoded), *_known_remarks(plan, recount), *_second_weights(prepared))
     remarks += tuple(Remark(found.code, None, found.text) for found in person_remarks(plan, recoded.table, persons))
     remarks += _code_remarks(prepared)
     remarks += tuple(Remark("derived-column", found.column, found.sentence) for found in derived_columns(prepared))
+    remarks += tuple(Remark(found.code, None, found.text) for found in original_remarks(plan, prepared))
     remarks += tuple(Remark("several-rows", found.column, found.warning) for found in asked_persons(plan, prepared))
     manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)
     return Released(
         plan, recoded.table, grouping, recount, recoded.loss, outcome, manifest, remarks, second, order, units,
+        persons,
     )  # fmt: skip
+
+
+def with_code(table: Table, name: str, codes: Integers) -> Table:
+    """Return a table with the codes of persons as its first column."""
+    import narwhals as nw
+
+    column = nw.new_series(name, codes, nw.Int64, backend=table.frame.implementation)
+    return replace(table, frame=table.frame.with_columns(column).select([name, *table.names]))
 
 
 def _without_categories(plan: Plan, table: Table) -> Plan:
@@ -236,7 +262,13 @@ def _without_categories(plan: Plan, table: Table) -> Plan:
     return replace(plan, schema=replace(plan.schema, columns=tuple(map(reduced, plan.schema.columns))))
 
 
-def recount_table(table: Table, schema: Schema, requirements: Requirements, units: Integers | None = None) -> Recount:
+def recount_table(
+    table: Table,
+    schema: Schema,
+    requirements: Requirements,
+    units: Integers | None = None,
+    persons: UnitIndex | None = None,
+) -> Recount:
     """Count k and assess every requirement on a finished table; raises where one is violated.
 
     Parameters
@@ -247,23 +279,43 @@ def recount_table(table: Table, schema: Schema, requirements: Requirements, unit
         What is counted and what must hold.
     units
         The person or household of each row of the table, where k counts these.
+    persons
+        Person, household and position of each row, where the schema has these; all requirements beside k count persons
+        then.
     """
     of = requirements.counting(schema)
+    if (persons is None) and schema.unit is not None and (requirements.beyond_k or requirements.max_share is not None):
+        raise ParameterError("the requirements count persons, so the recount needs the person of each row")
     if (units is None) != (of == Of.ROWS):
         raise ParameterError(f"k counts {of.noun}, so the recount needs the code of each row and of nothing else")
-    classes = verify_k(table, schema.protected, requirements.k, units, of)
-    found = _assessed(table, schema, requirements, classes) if requirements.beyond_k else Recount(classes)
+    position = None if persons is None else persons.order
+    if schema.code is not None and persons is not None:
+        codes = codes_of(table, schema.code, persons.unit)
+        if of in {Of.UNITS, Of.HISTORIES}:
+            units, position = codes, None  # the rows of a person are in order
+    if (schema.constant or of == Of.HISTORIES) and persons is None:
+        raise ParameterError("the recount of histories and of constant columns needs the person of each row")
+    if persons is not None:
+        require_constant(table, schema.constant, persons.owners(schema))
+    classes = verify_k(table, schema.protected, requirements.k, units, of, position)
+    assessed = requirements.beyond_k or requirements.max_share is not None
+    found = _assessed(table, schema, requirements, classes, persons) if assessed else Recount(classes)
+    if persons is not None:
+        labels = class_labels(table, schema.protected)
+        found = replace(found, persons=_figures(labels, schema, requirements, persons, households=True))
     if schema.released_weight is not None:
-        with_weight = count_classes(table, schema.with_weight, units, of)
+        with_weight = count_classes(table, schema.with_weight, units, of, position)
         if schema.released_weight in schema.counted:
             require_k(with_weight, requirements.k, f'with the sampling weight "{schema.released_weight}", ')
         found = replace(found, with_weight=with_weight)
     if schema.known:
-        found = replace(found, with_known=count_classes(table, schema.known_columns, units, of))
+        found = replace(found, with_known=count_classes(table, schema.known_columns, units, of, position))
     return found
 
 
-def _assessed(table: Table, schema: Schema, requirements: Requirements, classes: Classes) -> Recount:
+def _assessed(
+    table: Table, schema: Schema, requirements: Requirements, classes: Classes, persons: UnitIndex | None
+) -> Recount:
     """Return all privacy models on a finished table; raises where a requirement beyond k is violated."""
     from shoal.flow.satisfy import confidential_values
     from shoal.privacy.assessment import Assessment, assess_column
@@ -274,18 +326,41 @@ def _assessed(table: Table, schema: Schema, requirements: Requirements, classes:
     _, values = confidential_values(table, columns)
     assessed = {
         column.name: assess_column(
-            matching.counts(column.codes, column.n_values), column.distance, l=requirements.recursive_l
+            matching.counts(column.codes, column.n_values), column.distance, l=requirements.recursive_l,
+            persons=_by_persons(matching, column, schema, persons),
         )
         for column in values
-    }
+    }  # fmt: skip
     sizes = matching.sizes()
     assessment = Assessment(
         records=table.n_rows, sizes=sizes, members=sizes, quasi=tuple(schema.protected),
         confidential=tuple(assessed), confidential_as="separate", missing_semantics=str(MissingSemantics.DISTINCT),
-        columns=assessed,
+        columns=assessed, persons=_figures(matching.labels, schema, requirements, persons),
     )  # fmt: skip
     require(assessment, requirements)
     return Recount(classes, assessment, {column.name: column.distance.name for column in values})
+
+
+def _by_persons(
+    classes: EquivalenceClasses, column: Values, schema: Schema, persons: UnitIndex | None
+) -> PersonValues | None:
+    """Return the values of a confidential column by persons, where the schema has a unit."""
+    if persons is None or schema.unit is None:
+        return None
+    from shoal.privacy.person_values import count_person_values
+
+    return count_person_values(classes, persons.unit, column.codes, column.n_values)
+
+
+def _figures(
+    labels: Integers, schema: Schema, requirements: Requirements, persons: UnitIndex | None, *, households: bool = False
+) -> PersonFigures | None:
+    """Return risk and shares of persons, where the schema has a unit, or with ``households`` a household."""
+    if persons is None or (schema.unit is None and not households):
+        return None
+    from shoal.privacy.person_risk import person_figures
+
+    return person_figures(labels, persons.unit, persons.household, threshold=1 / requirements.k, linked=False)
 
 
 def require(assessment: Assessment, requirements: Requirements) -> None:
@@ -293,7 +368,7 @@ def require(assessment: Assessment, requirements: Requirements) -> None:
     if requirements.beyond_k and not assessment.columns:
         raise SchemaError(f"{next(iter(requirements.requested()))} is about confidential attributes, but none is named")
     violated = [
-        violation(name, requested, achieved)
+        violation(name, requested, achieved, persons=assessment.persons is not None)
         for name, (requested, achieved, holds) in assessment.achieved(requirements).items()
         if not holds
     ]
@@ -389,7 +464,8 @@ def _lost_categories(prepared: Prepared, recoded: Recoded) -> list[Remark]:
         name = entry.column.name
         if entry.column.kind == Kind.NUMERIC or recoded.recodes[name] in {Recode.RANGE, Recode.SET, Recode.HIERARCHY}:
             continue
-        before, after = (table.column(name).drop_nulls().n_unique() for table in (prepared.table, recoded.table))
+        tables = prepared.complete.table, recoded.table
+        before, after = (table.column(name).drop_nulls().n_unique() for table in tables)
         if after < before:
             lost = before - after
             categories = "1 category" if lost == 1 else f"{lost} categories"

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shoal.core.grouping import canonical_labels
 from shoal.core.row_classes import distinct_per_class
 from shoal.errors import LinksNotAccepted
 from shoal.flow.prepare import Prepared
 from shoal.flow.units import UnitIndex
 from shoal.privacy.k_anonymity import class_labels
+from shoal.privacy.person_risk import linked_risk
 from shoal.privacy.relinking import measure_relinking
 from shoal.schema.columns import Role
+from shoal.schema.constant_columns import constant_columns
 from shoal.schema.person_numbers import RepeatedNumber, repeated_numbers
 from shoal.schema.plan import Plan
 from shoal.schema.requirements import Of
@@ -47,6 +50,10 @@ def person_remarks(plan: Plan, table: Table, units: UnitIndex | None) -> list[Pe
     """
     if units is None or plan.schema.unit is None:
         return []
+    if plan.of == Of.HISTORIES:
+        return []
+    if plan.schema.keep_links:
+        return [_linked_remark(plan, table, units)]
     remarks = []
     found = measure_relinking(table, units.unit)
     share = found.without_order / found.histories if found.histories else 0.0  # the order of the rows is random
@@ -69,6 +76,47 @@ def person_remarks(plan: Plan, table: Table, units: UnitIndex | None) -> list[Pe
     return remarks
 
 
+def _linked_remark(plan: Plan, table: Table, units: UnitIndex) -> PersonRemark:
+    """Return how many persons are alone with their rows, which are linked although k does not count histories."""
+    labels = class_labels(table, plan.schema.protected)
+    risk = linked_risk(labels, canonical_labels(units.unit))
+    alone, few = float((risk > 0.999).mean()), float((risk * plan.requirements.k > 1 + 1e-9).mean())
+    text = (
+        f"the rows of a person stay linked, but k counts {plan.of.noun} in each class: {100 * alone:.0f} % of the "
+        f"persons are the only ones with rows in all of their classes, and {100 * few:.0f} % share these with fewer "
+        f"than {plan.requirements.k}; count histories to protect linked rows"
+    )
+    return PersonRemark("linked-persons", text)
+
+
+def original_remarks(plan: Plan, prepared: Prepared) -> list[PersonRemark]:
+    """Return what a person should know about rows that are suppressed and columns that are constant within persons."""
+    remarks, whole, schema = [], prepared.complete, plan.schema
+    if prepared.whole is not None:
+        left = whole.n - prepared.n
+        rows = "1 row is" if left == 1 else f"{left:,} rows are"
+        text = (
+            f"{rows} not released, because not all persons of the group have one in their place; "
+            f"{100 * prepared.n / whole.n:.1f} % of {whole.n:,} rows are kept"
+        )
+        remarks.append(PersonRemark("rows-suppressed", text))
+    owner = schema.unit or schema.household
+    undecided = [column.name for column in schema.quasi if column.constant is None]
+    if owner is None or not undecided:
+        return remarks
+    found = constant_columns(whole.table, owner, undecided)
+    if found:
+        names = ", ".join(column.text for column in found)
+        kept = "persons" if schema.unit else "households"
+        verb = "is" if len(found) == 1 else "are"
+        text = (
+            f"{names} {verb} constant within {kept} and may get several values in their rows; keep one value with "
+            "--constant (Python: constant=[...]), or state --constant none"
+        )
+        remarks.append(PersonRemark("constant-columns", text))
+    return remarks
+
+
 def asked_persons(plan: Plan, prepared: Prepared) -> list[RepeatedNumber]:
     """Return the columns that look like the number of a person and repeat, where no unit and no ``of`` is stated."""
     schema = plan.schema
@@ -84,6 +132,7 @@ def check_relinking(remarks: tuple[object, ...]) -> None:
     for remark in remarks:
         if getattr(remark, "code", "") == "relinking":
             raise LinksNotAccepted(
-                f"{remark}: nothing was released; drop or coarsen these columns, declare them as quasi-identifiers, or "
-                "accept it with --accept-relinking (Python: accept_relinking=True)"
+                f"{remark}: nothing was released; drop or coarsen these columns, declare them as quasi-identifiers, "
+                "protect whole histories with --of histories, or accept it with --accept-relinking (Python: "
+                "accept_relinking=True)"
             )

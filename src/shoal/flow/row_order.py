@@ -2,7 +2,8 @@
 
 Dropping the number of a person does not unlink its rows: in the order of the original they still lie together. So the
 rows of such a table are released in a random order. It follows from 256 random bits that only the holder's record
-keeps, not from the public seed, by which everybody could undo it.
+keeps, not from the public seed, by which everybody could undo it. Where links are kept, persons are in a random order
+and get codes in this order, and the rows of each person follow in the order of its history.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from hashlib import shake_256
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.grouping import Grouping
+from shoal.core.grouping import Grouping, canonical_labels
+from shoal.flow.units import UnitIndex
 from shoal.methods.contract import Outcome
 from shoal.schema.columns import Schema
 from shoal.tables import Table
@@ -32,6 +34,10 @@ class RowOrder:
         256 random bits, from which the order follows.
     original_rows
         For each released row the row of the original.
+    codes
+        The code of each released row's person, 1, 2, ..., where links are kept.
+    n
+        The number of rows of the original, if some of them are suppressed.
 
     Examples
     --------
@@ -42,16 +48,22 @@ class RowOrder:
 
     key: bytes
     original_rows: Integers
+    codes: Integers | None = None
+    n: int | None = None
 
     def __repr__(self) -> str:  # never the key
         return f"<RowOrder: {self.original_rows.size:,} rows; confidential>"
 
     @property
     def released_rows(self) -> Integers:
-        """For each row of the original the released row."""
-        rows = np.empty_like(self.original_rows)
-        rows[self.original_rows] = np.arange(rows.size)
+        """For each row of the original the released row; -1 for a row that is suppressed."""
+        rows = np.full(self.original_rows.size if self.n is None else self.n, -1, np.int64)
+        rows[self.original_rows] = np.arange(self.original_rows.size)
         return rows
+
+    def within(self, rows: Integers, n: int) -> RowOrder:
+        """Return the order for an original of n rows, of which the rows so far were a part."""
+        return replace(self, original_rows=rows[self.original_rows], n=n)
 
     def table(self, table: Table) -> Table:
         """Return a table of the original order in the order of the release."""
@@ -66,7 +78,7 @@ class RowOrder:
         return replace(outcome, labels=grouping.labels, representatives=None)
 
 
-def draw_order(schema: Schema, n: int, key: bytes | None = None) -> RowOrder | None:
+def draw_order(schema: Schema, n: int, key: bytes | None = None, *, units: UnitIndex | None = None) -> RowOrder | None:
     """Return a random order of the rows; None where the schema has neither units nor households.
 
     Parameters
@@ -77,9 +89,18 @@ def draw_order(schema: Schema, n: int, key: bytes | None = None) -> RowOrder | N
         The number of rows.
     key
         256 bits; drawn at random if not given. Give one in tests only.
+    units
+        The persons of the rows, where links are kept.
     """
     if schema.unit is None and schema.household is None:
         return None
     key = secrets.token_bytes(32) if key is None else key
+    if schema.keep_links and units is not None:
+        persons = canonical_labels(units.unit)
+        draws = np.frombuffer(shake_256(key + b"codes of persons").digest(8 * (int(persons.max()) + 1)), "<u8")
+        code = np.empty(draws.size, np.int64)
+        code[np.argsort(draws, kind="stable")] = np.arange(1, draws.size + 1)
+        rows = np.lexsort((units.order, code[persons])).astype(np.int64)
+        return RowOrder(key, rows, code[persons][rows])
     draws = np.frombuffer(shake_256(key + b"order of rows").digest(8 * n), "<u8")
     return RowOrder(key, np.argsort(draws, kind="stable").astype(np.int64))

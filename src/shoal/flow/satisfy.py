@@ -19,6 +19,7 @@ from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import distinct_per_class, equal_rows
 from shoal.errors import ParameterError, SchemaError
 from shoal.flow.group import Blocks, Grouped, StepRecord
+from shoal.flow.person_requirements import person_requirements, persons_satisfied
 from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.privacy.assessment import NAMES, assess_column
 from shoal.privacy.confidential import Values, read_values
@@ -148,6 +149,12 @@ def satisfy_requirements(
     units = prepared.counted(requirements)
     if units is not None:
         grouped = _units_satisfied(grouped, units, requirements.counting(prepared.schema), data, progress)
+    rule = person_requirements(prepared, requirements, confidential)
+    if rule is not None:
+        return persons_satisfied(
+            grouped, rule, confidential, units, data, progress=progress,
+            enforce=lambda given, table, codes: _enforced(given, table, codes, data, "requirements", progress),
+        )  # fmt: skip
     if confidential is not None:
         grouped = _confidential_satisfied(grouped, confidential, units, data, progress)
     return grouped

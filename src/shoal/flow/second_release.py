@@ -15,6 +15,7 @@ from shoal.errors import ParameterError
 from shoal.flow.encoding import ColumnEncoding, Floats, NumericEncoding, from_polars
 from shoal.flow.group import Grouped, find_blocks
 from shoal.flow.holder_record import HolderRecord, plan_changes
+from shoal.flow.person_requirements import check_achievable, person_requirements
 from shoal.flow.prepare import MethodData, Prepared
 from shoal.flow.previous import IDENTITY, regroup
 from shoal.flow.recode import Recoded, recode_table
@@ -25,6 +26,7 @@ from shoal.methods.registry import get_method
 from shoal.recoding.loss import ColumnLoss, mismatch_loss, squared_loss
 from shoal.schema.columns import Kind, Recode
 from shoal.schema.plan import JsonDict, Plan
+from shoal.schema.requirements import Of
 
 _VALUES = set(Recode) - {Recode.RANGE, Recode.SET, Recode.HIERARCHY, Recode.SUPPRESS}
 """Recodes that release values of the kind that the column has."""
@@ -99,6 +101,13 @@ def _present_identity(name: str) -> str:
         return get_method(name).identity
     except ParameterError:
         return "not available"
+
+
+def _grouped_persons(plan: JsonDict) -> bool:
+    """Return whether a plan grouped whole persons."""
+    schema, of = plan["schema"], plan["requirements"].get("of")
+    constant = any(column.get("constant") for column in schema["columns"])
+    return constant or of == Of.HISTORIES or (of is None and bool(schema.get("keep_links")))
 
 
 def _compared(plan: JsonDict, roles: set[str]) -> JsonDict:
@@ -217,12 +226,20 @@ def run_second_release(
         Progress callback.
     """
     record = previous if isinstance(previous, HolderRecord) else HolderRecord.read(previous)
+    if plan.by_persons or _grouped_persons(record.header["plan"]):
+        raise ParameterError(
+            "a second release starts from the groups of rows of the earlier one, which histories and constant columns "
+            "do not allow; protect both tables together, or count units without constant columns"
+        )
     changes = check_second_release(record, plan, accepted=accepted)
     requirements = plan.requirements
     blocks = find_blocks(prepared, requirements)
     data = MethodData(prepared, blocks.suppressed)
     confidential = read_confidential(prepared.table, plan.schema, requirements)
-    if confidential is not None:
+    rule = person_requirements(prepared, requirements, confidential)
+    if rule is not None:
+        check_achievable(rule, blocks)
+    elif confidential is not None:
         confidential.check_achievable(requirements, blocks)
     grouped, matched = regroup(
         prepared, plan, record, confidential=confidential, data=data, blocks=blocks, progress=progress

@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import DataError
+from shoal.core.grouping import canonical_labels
+from shoal.errors import DataError, RequirementNotMet
 from shoal.schema.columns import Schema
 from shoal.schema.requirements import Of
 from shoal.tables import Table
@@ -33,6 +34,8 @@ class UnitIndex:
         The household of each row, numbered by first appearance, if there is a column for it.
     order
         The position of each row in the history of its person, 0, 1, ...: by the time, or by the order of the table.
+    times
+        The rank of each row's time among all times, if there is a time.
 
     Examples
     --------
@@ -44,6 +47,7 @@ class UnitIndex:
     unit: Integers
     household: Integers | None
     order: Integers
+    times: Integers | None = None
 
     def __repr__(self) -> str:
         return f"<UnitIndex: {self.unit.size:,} rows of {self.persons:,} persons>"
@@ -54,14 +58,19 @@ class UnitIndex:
         return int(self.unit.max(initial=-1)) + 1
 
     def in_order(self, rows: Integers) -> UnitIndex:
-        """Return the index for the rows in another order."""
-        return UnitIndex(self.unit[rows], None if self.household is None else self.household[rows], self.order[rows])
+        """Return the index for some rows, or for all in another order."""
+        household, times = (None if given is None else given[rows] for given in (self.household, self.times))
+        return UnitIndex(self.unit[rows], household, self.order[rows], times)
 
     def counted(self, of: Of) -> Integers | None:
         """Return what k counts as a code for each row; None where it counts rows."""
         if of == Of.ROWS:
             return None
         return self.household if of == Of.HOUSEHOLDS else self.unit
+
+    def owners(self, schema: Schema) -> Integers:
+        """Return within what columns stay constant: the person of each row, or its household without a unit."""
+        return self.unit if schema.unit is not None or self.household is None else self.household
 
 
 def read_units(table: Table, schema: Schema, *, ordered: bool = True) -> UnitIndex | None:
@@ -98,7 +107,7 @@ def read_units(table: Table, schema: Schema, *, ordered: bool = True) -> UnitInd
     household = None if schema.household is None else _codes(table, schema.household, "household")
     unit = np.arange(table.n_rows, dtype=np.int64) if schema.unit is None else _codes(table, schema.unit, "unit")
     times = None if schema.time is None or not ordered else _times(table, schema.time, unit)
-    return UnitIndex(unit, household, positions(unit, times))
+    return UnitIndex(unit, household, positions(unit, times), times)
 
 
 def positions(unit: Integers, times: Integers | None = None) -> Integers:
@@ -133,6 +142,34 @@ def _codes(table: Table, name: str, role: str) -> Integers:
     known = frame.unique(maintain_order=True).with_row_index("code")
     joined = frame.join(known, on="value", how="left", maintain_order="left")
     return joined["code"].to_numpy().astype(np.int64)
+
+
+def codes_of(table: Table, name: str, unit: Integers) -> Integers:
+    """Return the codes of a released table as numbers; raises where they join or divide persons.
+
+    Parameters
+    ----------
+    table
+        The released table.
+    name
+        The column of codes.
+    unit
+        The person of each row.
+
+    Examples
+    --------
+    >>> codes_of(Table.from_native(pl.DataFrame({"patient": [7, 7, 3]})), "patient", np.array([1, 1, 0])).tolist()
+    [0, 0, 1]
+    """
+    codes = _codes(table, name, "unit")
+    require_same_persons(codes, unit)
+    return codes
+
+
+def require_same_persons(codes: Integers, unit: Integers) -> None:
+    """Raise where codes join or divide persons."""
+    if not np.array_equal(canonical_labels(codes), canonical_labels(unit)):
+        raise RequirementNotMet("the codes of the release are not one for each person; nothing was released")
 
 
 def check_dominant(units: UnitIndex | None, schema: Schema) -> None:

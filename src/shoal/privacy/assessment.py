@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from shoal.core.text import html_table, text_table
+from shoal.errors import ParameterError
 from shoal.privacy.alpha_k import alpha_of
 from shoal.privacy.beta_likeness import basic_beta, enhanced_beta
 from shoal.privacy.confidential import ConfidentialAs
@@ -24,6 +25,8 @@ from shoal.privacy.ground_distances import GroundDistance
 from shoal.privacy.l_diversity import distinct_l, entropy_l, recursive_c
 from shoal.privacy.m_t_closeness import m_t_closeness
 from shoal.privacy.p_sensitivity import p_of
+from shoal.privacy.person_risk import PersonFigures
+from shoal.privacy.person_values import PersonValues
 from shoal.privacy.t_closeness import closeness
 from shoal.schema.requirements import Of, Requirements
 from shoal.tables.frames import data_frame
@@ -40,6 +43,18 @@ _MEANINGS = {
     "enhanced_beta": "the same with the bound -ln p (enhanced beta-likeness); inf: no beta",
     "delta": "largest |ln(q/p)| of a value that occurs (delta-disclosure)",
 }
+_PERSON_MEANINGS = _MEANINGS | {
+    "alpha": "largest share of one value in a class, every person with equal weight",
+    "any_row": "largest share of the persons of a class who have one value in any of their rows",
+    "l": "smallest number of persons in a class with different values, one value each (distinct l-diversity)",
+    "entropy_l": "smallest exp(entropy) of a class, every person with equal weight (entropy l-diversity)",
+    "c": "recursive (c, l)-diversity, every person with equal weight, holds for every larger c",
+    "p": "smallest number of persons in a class with different values, in any column (p-sensitivity)",
+    "t": "largest distance of a class to the average of all persons (t-closeness)",
+    "m_t": "largest distance of a class to the best set of m records around it, counted by records",
+    "beta": "largest gain in frequency of a value, every person with equal weight (basic beta-likeness)",
+    "delta": "largest |ln(q/p)| of a value, every person with equal weight (delta-disclosure)",
+}
 _K_MEANING = "smallest number of records with identical quasi-identifiers"
 _KNOWN_MEANINGS = {
     "with_weight": "the same with the sampling weight, which an intruder may know",
@@ -52,6 +67,7 @@ _LABELS = {
     "c": "recursive c (l={l})",
     "m_t": "t for m={m}",
     "enhanced_beta": "enhanced beta",
+    "any_row": "alpha, any row",
 }
 NAMES = tuple(_MEANINGS)
 """The figures of a confidential column, by name."""
@@ -72,7 +88,9 @@ class ColumnAssessment:
     recursive_l
         The l that ``c`` belongs to.
     m_t
-        t of (m, t)-closeness, if m was given.
+        t of (m, t)-closeness, if m was given; always counted by records.
+    any_row
+        The largest share of the persons of a class who have one value in any of their rows, where persons are counted.
     """
 
     values: int
@@ -88,10 +106,16 @@ class ColumnAssessment:
     beta: float
     enhanced_beta: float
     delta: float
+    any_row: float | None = None
 
 
 def assess_column(
-    counts: Counts, distance: GroundDistance, *, l: int | None = None, m: int | None = None
+    counts: Counts,
+    distance: GroundDistance,
+    *,
+    l: int | None = None,
+    m: int | None = None,
+    persons: PersonValues | None = None,
 ) -> ColumnAssessment:
     """Return every figure of a column.
 
@@ -105,8 +129,14 @@ def assess_column(
         The l of recursive (c, l)-diversity; the distinct l of the column if not given.
     m
         The m of (m, t)-closeness; not computed if not given.
+    persons
+        The values counted by persons, where persons have several rows: l and p are then matchings of persons to values,
+        and all other figures but (m, t)-closeness give every person equal weight.
     """
-    distinct = int(distinct_l(counts).min())
+    records = counts
+    distinct = int((distinct_l(counts) if persons is None else persons.matching).min())
+    smallest_p = int(p_of(counts).min()) if persons is None else distinct
+    counts = counts if persons is None else persons.averaged
     recursive_l = distinct if l is None else l
     return ColumnAssessment(
         values=int(np.count_nonzero(counts.totals)),
@@ -116,12 +146,13 @@ def assess_column(
         entropy_l=float(entropy_l(counts).min()),
         c=float(recursive_c(counts, recursive_l).max()),
         recursive_l=recursive_l,
-        p=int(p_of(counts).min()),
+        p=smallest_p,
         t=float(closeness(counts, distance).max()),
-        m_t=None if m is None else m_t_closeness(counts, distance, m),
+        m_t=None if m is None else m_t_closeness(records, distance, m),
         beta=float(basic_beta(counts).max()),
         enhanced_beta=float(enhanced_beta(counts).max()),
         delta=float(delta_of(counts).max()),
+        any_row=None if persons is None else float(persons.any_row.max()),
     )
 
 
@@ -163,6 +194,9 @@ class Assessment:
         The number of different persons or households of each class, where k counts these.
     notes
         What a reader has to know about the figures.
+    persons
+        Risk and shares of persons, where a unit says whose rows the rows are. The figures of confidential columns then
+        count persons, otherwise records.
     backend
         The library of the DataFrame that :meth:`table` returns: ``polars``, ``pandas`` or ``pyarrow``.
 
@@ -195,6 +229,7 @@ class Assessment:
     of: Of = Of.ROWS
     units: Integers | None = None
     notes: tuple[str, ...] = ()
+    persons: PersonFigures | None = None
     backend: str = field(default="polars", kw_only=True)
 
     @property
@@ -222,7 +257,7 @@ class Assessment:
 
     def __getattr__(self, name: str) -> Any:
         """Return a figure over all confidential columns: ``l``, ``t``, ``alpha``, ..."""
-        if name not in _MEANINGS and name != "recursive_l":
+        if name not in _PERSON_MEANINGS and name != "recursive_l":
             raise AttributeError(f"an assessment has no figure {name!r}")
         found = [getattr(column, name) for column in self.columns.values()]
         found = [value for value in found if value is not None]
@@ -231,14 +266,29 @@ class Assessment:
         return min(found) if name in _LARGER_IS_SAFER else max(found)
 
     def figures(self) -> dict[str, float]:
-        """Return k and every figure over all confidential columns, by name."""
-        return {"k": self.k, **{name: getattr(self, name) for name in self._measured()}}
+        """Return k and every figure over all confidential columns, by name; with persons also their largest share."""
+        share = {} if self.persons is None else {"max_share": self.persons.highest_share}
+        return {"k": self.k, **share, **{name: getattr(self, name) for name in self._measured()}}
+
+    @property
+    def values_of(self) -> str:
+        """What the figures of confidential columns count: ``persons`` where a unit is known, otherwise ``records``."""
+        return "records" if self.persons is None else "persons"
+
+    @property
+    def _meanings(self) -> Mapping[str, str]:
+        return _MEANINGS if self.persons is None else _PERSON_MEANINGS
 
     def _measured(self) -> list[str]:
-        return [name for name in _MEANINGS if name != "m_t" or self.m is not None] if self.columns else []
+        return [name for name in self._meanings if name != "m_t" or self.m is not None] if self.columns else []
 
     def achieved(self, requirements: Requirements) -> dict[str, tuple[float, float, bool]]:
         """Return for each requirement the requested value, the achieved one, and whether that satisfies it."""
+        if requirements.max_share is not None and self.persons is None:
+            raise ParameterError(
+                "max_share counts rows of persons, and the table does not show whose they are; name --unit, or "
+                "--original and --record of a release (Python: unit=, original=, record=)"
+            )
         return requirements.achieved_by(self.figures())
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -252,11 +302,13 @@ class Assessment:
             found.append((label, str(value), *("" for _ in self.columns), _KNOWN_MEANINGS[name]))
         for name in self._measured():
             each = [getattr(column, name) for column in self.columns.values()]
-            found.append((self._label(name), _shown(getattr(self, name)), *map(_shown, each), _MEANINGS[name]))
+            found.append((self._label(name), _shown(getattr(self, name)), *map(_shown, each), self._meanings[name]))
         return found
 
     @property
     def _k_meaning(self) -> str:
+        if self.of == Of.HISTORIES and self.units is not None:
+            return "smallest number of persons with equal sequences of rows"
         return _K_MEANING.replace("records", "different " + self.of.noun) if self.units is not None else _K_MEANING
 
     def _label(self, name: str) -> str:
@@ -290,9 +342,9 @@ class Assessment:
         """
         rows: list[tuple[str, str, float | None, str]] = [("k", "", float(self.k), self._k_meaning)]
         for name in self._measured():
-            rows.append((name, "", float(getattr(self, name)), _MEANINGS[name]))
+            rows.append((name, "", float(getattr(self, name)), self._meanings[name]))
             for column, figures in self.columns.items():
-                rows.append((name, column, _number(getattr(figures, name)), _MEANINGS[name]))
+                rows.append((name, column, _number(getattr(figures, name)), self._meanings[name]))
         return data_frame(("measure", "column", "value", "meaning"), rows, backend or self.backend)
 
     def to_dict(self) -> dict[str, Any]:
@@ -309,10 +361,12 @@ class Assessment:
             "m": self.m,
             **{f"k_{name}": value for name, value in self.known_k().items()},
             "figures": {name: _finite(value) for name, value in self.figures().items()},
+            **({"counted": self.values_of} if self.columns else {}),
             "columns": {
                 name: {key: _finite(value) for key, value in asdict(column).items()}
                 for name, column in self.columns.items()
             },
+            **({} if self.persons is None else {"persons": self.persons.to_dict()}),
             "risk": None if self.risk is None else self.risk.to_dict(),
             "contributions": None
             if self.contributions is None

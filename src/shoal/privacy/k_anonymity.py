@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.core.equal_histories import histories_per_class
 from shoal.core.grouping import size_histogram
 from shoal.core.row_classes import distinct_per_class
 from shoal.errors import DataError, GroupTooSmall, SchemaError
@@ -29,7 +30,8 @@ class Classes:
     sizes
         The number of records of each class, in no particular order.
     units
-        The number of different persons or households of each class, where k counts these.
+        The number of different persons or households of each class, where k counts these; for histories the smallest
+        number of persons with equal sequences, over the persons in the class.
     of
         What k counts.
 
@@ -69,7 +71,11 @@ class Classes:
 
 
 def count_classes(
-    table: Table, names: Sequence[str], units: NDArray[np.int64] | None = None, of: Of = Of.ROWS
+    table: Table,
+    names: Sequence[str],
+    units: NDArray[np.int64] | None = None,
+    of: Of = Of.ROWS,
+    order: NDArray[np.int64] | None = None,
 ) -> Classes:
     """Count the equivalence classes that these columns form together.
 
@@ -81,6 +87,8 @@ def count_classes(
         The quasi-identifiers.
     units, of
         The person or household of each record as a code from 0, and which of them k counts; None counts records.
+    order
+        What sorts the records of a person, for histories; the order of the table if not given.
 
     Returns
     -------
@@ -96,6 +104,9 @@ def count_classes(
     """
     if units is not None:
         labels = class_labels(table, names)
+        if of == Of.HISTORIES:
+            order = np.arange(labels.size) if order is None else order
+            return Classes(np.bincount(labels), histories_per_class(labels, units, order), of)
         return Classes(np.bincount(labels), distinct_per_class(labels, units), of)
     columns = _columns(table, names)
     order, same = _order(columns)
@@ -185,7 +196,12 @@ def _labels_without_hashes(columns: list[Callable[[], pl.Series]]) -> NDArray[np
 
 
 def verify_k(
-    table: Table, names: Sequence[str], k: int, units: NDArray[np.int64] | None = None, of: Of = Of.ROWS
+    table: Table,
+    names: Sequence[str],
+    k: int,
+    units: NDArray[np.int64] | None = None,
+    of: Of = Of.ROWS,
+    order: NDArray[np.int64] | None = None,
 ) -> Classes:
     """Recount the classes of a finished table; raises GroupTooSmall if any class has fewer than k of what k counts.
 
@@ -197,7 +213,7 @@ def verify_k(
         ...
     shoal.errors.GroupTooSmall: 1 of 3 records are in classes of fewer than k=2 (the smallest class has 1 record)
     """
-    classes = count_classes(table, names, units, of)
+    classes = count_classes(table, names, units, of, order)
     require_k(classes, k)
     return classes
 

@@ -16,7 +16,7 @@ The first definition rests on rows that are not linked: see :mod:`shoal.privacy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,20 +47,6 @@ class PersonRisk:
 
     risk: Floats
     share: Floats
-
-    def summary(self, threshold: float) -> dict[str, float]:
-        """Return highest and average risk and share over persons, and the part of persons above a threshold."""
-        above = threshold * (1 + 1e-12)
-        return {
-            "persons": int(self.risk.size),
-            "highest_risk": float(self.risk.max()),
-            "average_risk": float(self.risk.mean()),
-            "risk_above": float((self.risk > above).mean()),
-            "highest_share": float(self.share.max()),
-            "average_share": float(self.share.mean()),
-            "share_above": float((self.share > above).mean()),
-            "threshold": threshold,
-        }
 
 
 def person_risk(classes: EquivalenceClasses, units: Integers) -> PersonRisk:
@@ -212,3 +198,144 @@ def share_of_persons(labels: Integers, units: Integers) -> NDArray[np.float64]:
     pairs = count_values(labels, units)
     shares: Floats = pairs.over_classes(np.maximum, pairs.count, 0) / pairs.sizes
     return shares
+
+
+UNLINKED = "holds for rows that no one can link to each other"
+"""The condition of the person risk, stated beside it."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A figure of all persons or households: the highest, the mean, and the part of them above a threshold."""
+
+    highest: float
+    average: float
+    above: float
+
+    @classmethod
+    def of(cls, figures: Floats, threshold: float) -> Spread:
+        """Return the spread of one figure per person or household."""
+        return cls(float(figures.max()), float(figures.mean()), float((figures > threshold * (1 + 1e-12)).mean()))
+
+
+@dataclass(frozen=True)
+class PersonFigures:
+    """The risk of the persons of a table, and of its households.
+
+    Parameters
+    ----------
+    persons
+        The number of persons.
+    threshold
+        Persons with a risk or share above this are counted.
+    risk
+        Person risk: 1 / (number of persons in the class), the largest over the rows of a person, for rows that are not
+        linked.
+    share
+        The largest part of the rows of a class that belong to the person.
+    linked
+        The risk where an intruder can see which rows belong together, if it was measured.
+    households
+        The number of households, where there are any.
+    household_risk
+        The largest risk of a member.
+    household_any
+        The probability that one of the members is re-identified, if these events were independent.
+    several_rows
+        Whether any person has several rows; otherwise share and linked risk say nothing new.
+
+    Examples
+    --------
+    >>> found = person_figures(np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 2]), threshold=0.5)
+    >>> found.risk.highest, round(found.share.highest, 3), round(found.share.above, 3), found.linked.highest
+    (0.5, 0.667, 0.333, 1.0)
+    """
+
+    persons: int
+    threshold: float
+    risk: Spread
+    share: Spread
+    linked: Spread | None = None
+    households: int | None = None
+    household_risk: Spread | None = None
+    household_any: Spread | None = None
+    several_rows: bool = True
+
+    @property
+    def highest_share(self) -> float:
+        """The largest share of a person in the rows of a class."""
+        return self.share.highest
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures for JSON."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def figures(self) -> list[tuple[str, float, str]]:
+        """Return name, value and meaning of each figure."""
+        above = f"{100 * self.threshold:g} %"
+        found = [
+            ("person risk, highest", self.risk.highest, f"1 / (persons in the class); {UNLINKED}"),
+            ("person risk, average", self.risk.average, f"mean over persons; {UNLINKED}"),
+            ("person risk, share at risk", self.risk.above, f"part of the persons above {above}; {UNLINKED}"),
+        ]
+        shares = [
+            ("share of a class, highest", self.share.highest, "largest part of the rows of a class of one person"),
+            ("share of a class, average", self.share.average, "mean over persons of their largest share"),
+            ("share of a class, share at risk", self.share.above, f"part of the persons above {above}"),
+        ]
+        found += shares if self.several_rows else []
+        if self.linked is not None and self.several_rows:
+            found += [
+                ("linked person risk, highest", self.linked.highest, "if an intruder can link all rows of a person"),
+                ("linked person risk, average", self.linked.average, "mean over persons, if rows are linked"),
+            ]
+        if self.household_risk is not None and self.household_any is not None:
+            found += [
+                ("household risk, highest", self.household_risk.highest, f"of the member at most risk; {UNLINKED}"),
+                ("household risk, average", self.household_risk.average, "mean over households"),
+                ("any member, highest", self.household_any.highest, "1 - product of (1 - risk), if independent"),
+                ("any member, average", self.household_any.average, "mean over households, too high if members share"),
+            ]
+        return found
+
+
+def person_figures(
+    classes: EquivalenceClasses | Integers,
+    units: Integers,
+    households: Integers | None = None,
+    *,
+    threshold: float,
+    linked: bool = True,
+) -> PersonFigures:
+    """Return the risk of the persons and households of a table.
+
+    Parameters
+    ----------
+    classes
+        The equivalence classes, or the class of each row.
+    units
+        The person of each row, 0, 1, ..., without gaps.
+    households
+        The household of each row, 0, 1, ..., without gaps.
+    threshold
+        Persons with a risk or share above this are counted.
+    linked
+        Whether the risk of linked rows is measured too.
+    """
+    known = classes if isinstance(classes, EquivalenceClasses) else EquivalenceClasses(classes)
+    found = person_risk(known, units)
+    figures = PersonFigures(
+        persons=int(found.risk.size),
+        threshold=threshold,
+        risk=Spread.of(found.risk, threshold),
+        share=Spread.of(found.share, threshold),
+        several_rows=found.risk.size < units.size,
+        linked=Spread.of(linked_risk(known.labels, units), threshold) if linked else None,
+    )
+    if households is None:
+        return figures
+    largest, anyone = household_risk(found.risk, units, households)
+    return replace(
+        figures, households=int(largest.size), household_risk=Spread.of(largest, threshold),
+        household_any=Spread.of(anyone, threshold),
+    )  # fmt: skip

@@ -45,7 +45,9 @@ class PersonValues:
     matching: Integers
 
 
-def count_person_values(classes: EquivalenceClasses, units: Integers, codes: Integers, n_values: int) -> PersonValues:
+def count_person_values(
+    classes: EquivalenceClasses, units: Integers, codes: Integers, n_values: int, *, totals: Floats | None = None
+) -> PersonValues:
     """Count the values of a confidential column by persons.
 
     Parameters
@@ -58,6 +60,9 @@ def count_person_values(classes: EquivalenceClasses, units: Integers, codes: Int
         The value of each row, 0, 1, ...; -1 for a missing value that may be any value.
     n_values
         The number of different values.
+    totals
+        The values of the whole table with equal weight per person (:func:`person_totals`), where the rows are only a
+        part of it.
 
     Returns
     -------
@@ -84,11 +89,10 @@ def count_person_values(classes: EquivalenceClasses, units: Integers, codes: Int
 
     known, width = value >= 0, max(n_values, 1)
     cell = entries.group[known] * width + value[known]
-    whole = count_values(units, codes, n_values=n_values)
     averaged = Counts(
         *summed(cell, part[known], width),
         sizes=persons,
-        totals=np.bincount(whole.value, whole.count / whole.sizes[whole.group], minlength=n_values),
+        totals=person_totals(units, codes, n_values) if totals is None else totals,
         missing=np.bincount(entries.group[~known], part[~known], minlength=persons.size),
     )
     # a person with an unknown value may have any value
@@ -98,6 +102,19 @@ def count_person_values(classes: EquivalenceClasses, units: Integers, codes: Int
     most = np.bincount(entries.group[new], open_run, minlength=persons.size)
     most[: having.sizes.size] += having.over_classes(np.maximum, having.count, 0)
     return PersonValues(averaged, most / persons, _matching(run[known], cell, averaged, width))
+
+
+def person_totals(units: Integers, codes: Integers, n_values: int) -> Floats:
+    """Return the values of a table with equal weight per person: sums over persons of the shares of their rows.
+
+    Examples
+    --------
+    >>> person_totals(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).tolist()
+    [0.5, 1.5]
+    """
+    whole = count_values(units, codes, n_values=n_values)
+    totals = np.bincount(whole.value, whole.count / whole.sizes[whole.group], minlength=n_values)
+    return totals.astype(np.float64)
 
 
 def _matching(person: Integers, cell: Integers, averaged: Counts, width: int) -> Integers:

@@ -7,7 +7,7 @@ nominal columns, its most frequent category; a loss of 1 is equivalent to replac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Protocol
@@ -142,6 +142,18 @@ class Loss:
     def gap(self) -> float | None:
         """By which share the objective may exceed the best possible value; None if that is unknown."""
         return None if self.objective is None else self.objective.gap
+
+    def over(self, names: Iterable[str]) -> float:
+        """Return the information loss of some quasi-identifiers together.
+
+        Examples
+        --------
+        >>> Loss({"age": ColumnLoss(1.0, 4.0), "sex": ColumnLoss(0.0, 4.0)}, 18, 1.0).over(["sex"])
+        0.0
+        """
+        chosen = [self.columns[name] for name in names]
+        total = sum(column.sst for column in chosen)
+        return sum(column.sse for column in chosen) / total if total > 0 else 0.0
 
     @property
     def sse(self) -> float:

@@ -48,7 +48,7 @@ class _Mark:
         low, high = combination.record_linkage_low, combination.record_linkage_high
         return cls(
             combination.name,
-            combination.method,
+            f"{combination.method} ({combination.counted})" if combination.counted else combination.method,
             combination.information_loss,
             combination.record_linkage,
             None if low is None or high is None else (low, high),
@@ -128,6 +128,7 @@ def comparison_page(comparison: Comparison, headings: Sequence[str]) -> str:
             "headings": headings,
             "rows": comparison.rows(),
             "reasons": comparison.reasons(),
+            "persons": bool(comparison.note),
         },
     )
 

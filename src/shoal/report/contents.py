@@ -15,7 +15,9 @@ from shoal.report.evidence import Evidence, measure_evidence
 from shoal.report.figures import bar, group_sizes, heat_map, histogram, two_bars
 from shoal.report.findings import applied_recodes, findings_for_information, findings_to_decide, public_findings
 from shoal.report.histograms import min_bar_records
+from shoal.report.persons_table import person_rows
 from shoal.schema.columns import Missing, Recode, Role
+from shoal.schema.requirements import Of
 from shoal.tables import Table
 
 _REPLACED_BY = {
@@ -51,6 +53,7 @@ _REQUIREMENTS = {
     "t": "t-closeness: largest distance of an equivalence class to the table, 0 to 1",
     "beta": "beta-likeness: largest relative increase of the frequency of a value",
     "delta": "delta-disclosure: largest logarithmic change of the frequency of a value",
+    "max_share": "largest share of one person in the rows of an equivalence class",
 }
 _CORRELATION = "Pearson's correlation of numbers and ordered categories, −1 to 1."
 _ASSOCIATION = (
@@ -79,6 +82,13 @@ def page_contents(released: Released, original: Table | None, *, public: bool) -
         "information": information,
         "requirements": _requirements(manifest),
         "known_counts": _known_counts(released),
+        "of": "persons with equal histories" if released.plan.of == Of.HISTORIES else released.plan.of.noun,
+        "n_persons": manifest["input"].get("persons"),
+        "n_households": manifest["input"].get("households"),
+        "k_rows": manifest["k"].get("rows"),
+        "by_persons": schema.unit is not None,
+        "persons": None if public else evidence.persons_after,
+        "person_risks": [] if public else _person_risks(evidence),
         "evidence": evidence,
         "before": evidence.before,
         "after": evidence.after,
@@ -100,6 +110,7 @@ def page_contents(released: Released, original: Table | None, *, public: bool) -
         "sizes": released.grouping.sizes,
         "size_figure": size_figure,
         "size_rows": size_rows,
+        "person_rows": person_rows(released, public=public),
         "distributions": [
             _drawn(entry, number, manifest["loss"]["columns"] if public else None)
             for number, entry in enumerate(evidence.distributions, start=1)
@@ -148,7 +159,7 @@ def _requirements(manifest: Mapping[str, Any]) -> list[str]:
     kind = {"entropy": " (entropy)", "recursive": " (recursive)"}.get(str(manifest["requirements"].get("l_kind")), "")
     return [
         f"Requested: {name} = {entry['requested']:g}{kind if name == 'l' else ''}; achieved: {name} = "
-        f"{entry['achieved']:.4g} ({_REQUIREMENTS[name]})."
+        f"{entry['achieved']:.4g} ({_REQUIREMENTS[name]}{'; counted by persons' if 'of' in entry else ''})."
         for name, entry in manifest.get("achieved", {}).items()
     ]
 
@@ -308,6 +319,53 @@ def _risks(evidence: Evidence, *, population: bool) -> list[dict[str, Any]]:
         )
         rows.insert(3, journalist)
     return rows
+
+
+_PERSON_MEANINGS = {
+    "person risk, highest": (
+        "The largest probability of re-identifying a person, 1 divided by the number of persons in the equivalence "
+        "class of a row, for an intruder who knows the quasi-identifiers of a row. Holds if the intruder cannot link "
+        "rows to each other."
+    ),
+    "person risk, average": "The mean over all persons. Holds if rows cannot be linked.",
+    "person risk, share at risk": "The share of persons with a risk above {above}. Holds if rows cannot be linked.",
+    "share of a class, highest": (
+        "The largest part of the rows of an equivalence class that belong to one person: the probability that a row "
+        "drawn from the class is one of this person. k persons do not limit it; --max-share does."
+    ),
+    "share of a class, average": "The mean over all persons of their largest share.",
+    "share of a class, share at risk": "The share of persons with more than {above} of the rows of a class.",
+    "linked person risk, highest": (
+        "The same as the person risk for an intruder who can see which rows belong together, and knows all rows of a "
+        "person."
+    ),
+    "linked person risk, average": "The mean over all persons, if rows are linked.",
+    "household risk, highest": "The largest risk of a member of a household. Holds if rows cannot be linked.",
+    "household risk, average": "The mean over all households.",
+    "any member, highest": (
+        "The probability that at least one member of a household is re-identified, if these events were independent; "
+        "too high where members share an equivalence class."
+    ),
+    "any member, average": "The mean over all households.",
+}
+
+
+def _person_risks(evidence: Evidence) -> list[dict[str, Any]]:
+    """Return the rows of the table of risks of persons and households, each with its definition."""
+    after, before = evidence.persons_after, evidence.persons_before
+    if after is None:
+        return []
+    earlier = {} if before is None else {name: value for name, value, _ in before.figures()}
+    above = f"{100 * after.threshold:g} %"
+    return [
+        {
+            "name": name[0].upper() + name[1:].replace("share at risk", f"persons above {above}"),
+            "meaning": _PERSON_MEANINGS[name].format(above=above),
+            "before": earlier.get(name),
+            "after": value,
+        }
+        for name, value, _ in after.figures()
+    ]
 
 
 def _linkages(evidence: Evidence) -> list[dict[str, Any]]:

@@ -25,9 +25,11 @@ from shoal.flow.released import Released
 from shoal.privacy.assessment import ColumnAssessment, assess_column
 from shoal.privacy.confidential import read_values
 from shoal.privacy.counts import count_values
-from shoal.privacy.equivalence_classes import MissingSemantics
+from shoal.privacy.equivalence_classes import EquivalenceClasses, MissingSemantics
 from shoal.privacy.k_anonymity import class_labels
 from shoal.privacy.l_diversity import distinct_l
+from shoal.privacy.person_risk import PersonFigures, person_figures
+from shoal.privacy.person_values import count_person_values
 from shoal.report.associations import MAX_COLUMNS, AssociationMatrix, association, correlation
 from shoal.report.column_distributions import ColumnDistribution, column_distributions
 from shoal.report.lost_categories import LostCategories, lost_categories
@@ -39,6 +41,8 @@ LINKED_RECORDS = 2_000
 """The number of records that record linkage tries."""
 SAMPLED_RECORDS = 50_000
 """The number of records for interval disclosure and associations; attribute disclosure takes about twice as many."""
+THRESHOLD = 0.2
+"""Persons with a risk or a share above this are counted."""
 _MAX_CELLS = 60_000_000
 _MAX_ATTACKED_COLUMNS = 8
 _DOMINATING_SHARE = 0.5
@@ -103,6 +107,9 @@ class Evidence:
         Associations between columns.
     dominated
         Columns in which k records make up most of the variance, with that share.
+    persons_before, persons_after
+        Risk of persons and households, where the schema has a unit or a household and the persons of the rows are
+        known.
     lost
         The categories that the released table does not have any more, for each column that lost some.
     notes
@@ -119,6 +126,8 @@ class Evidence:
     dominated: dict[str, float] = field(default_factory=dict)
     lost: dict[str, LostCategories] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    persons_before: PersonFigures | None = None
+    persons_after: PersonFigures | None = None
 
 
 def measure_evidence(released: Released, original: Table | None = None) -> Evidence:
@@ -154,14 +163,16 @@ def measure_evidence(released: Released, original: Table | None = None) -> Evide
     evidence = Evidence(
         before=None,
         after=_class_risk(tables.released, schema, labels),
-        confidential=tuple(_confidential_figures(tables, name, labels) for name in assessed),
+        confidential=tuple(_confidential_figures(tables, name, labels, _units(released)) for name in assessed),
         distributions=column_distributions(released, tables),
         lost=lost_categories(released, tables),
+        persons_after=_persons(released, released.table),
     )
     evidence = _with_associations(evidence, released, tables, assessed)
     if original is not None and tables.original is not None:
         before = _class_risk(tables.original, schema, class_labels(original, schema.with_weight))
-        evidence = _with_attacks(replace(evidence, before=before), released, tables, labels, assessed)
+        evidence = replace(evidence, before=before, persons_before=_persons(released, original))
+        evidence = _with_attacks(evidence, released, tables, labels, assessed)
     if len(assessed) < len(confidential):
         note = (
             f"{len(assessed)} of {len(confidential)} confidential attributes were assessed: the table is too large for "
@@ -182,6 +193,20 @@ def _class_risk(table: Table, schema: Schema, labels: Integers) -> ClassRisk:
     coarse = labels if weight is None else class_labels(table, schema.protected)
     population = population_sizes(table, schema.protected, coarse, sampling_weight=weight)
     return class_risk(np.bincount(labels), population=of_finer_classes(population, coarse, labels))
+
+
+def _units(released: Released) -> Integers | None:
+    """Return the person of each row, where the schema has a unit and the persons of the rows are known."""
+    return None if released.persons is None or released.schema.unit is None else released.persons.unit
+
+
+def _persons(released: Released, table: Table) -> PersonFigures | None:
+    """Return the risk of persons and households in the released table, or in the original with the same order."""
+    persons = released.persons
+    if persons is None:
+        return None
+    labels = class_labels(table, released.schema.protected)
+    return person_figures(labels, persons.unit, persons.household, threshold=THRESHOLD)
 
 
 def _with_attacks(
@@ -238,15 +263,20 @@ def _whole_classes(labels: Integers, max_records: int) -> Integers:
     return np.flatnonzero(selected[labels])
 
 
-def _confidential_figures(tables: MeasuredTables, name: str, labels: Integers) -> ConfidentialFigures:
+def _confidential_figures(
+    tables: MeasuredTables, name: str, labels: Integers, units: Integers | None
+) -> ConfidentialFigures:
     column = tables.schema[name]
     if column.kind == Kind.NUMERIC and tables.released.column(name).to_polars().dtype == pl.String:
         column = replace(column, kind=Kind.NOMINAL)
     values = read_values(tables.released, column, MissingSemantics.DISTINCT)
     counts = count_values(labels, values.codes, n_values=values.n_values)
+    persons = None
+    if units is not None:
+        persons = count_person_values(EquivalenceClasses(labels), units, values.codes, values.n_values)
     single = distinct_l(counts) == 1
     sizes = np.bincount(labels)
-    figures = assess_column(counts, values.distance)
+    figures = assess_column(counts, values.distance, persons=persons)
     return ConfidentialFigures(name, figures, int(single.sum()), int(sizes[single].sum()))
 
 

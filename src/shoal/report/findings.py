@@ -33,11 +33,15 @@ _ADVICE = {
     "second-weight": "Drop the column, or declare it as a quasi-identifier.",
     "known-columns": "Declare these columns as quasi-identifiers, or drop them.",
     "relinking": "Drop or coarsen these columns, or declare them as quasi-identifiers.",
+    "linked-persons": "Count histories (--of histories), or release without links.",
+    "rows-suppressed": "Choose a smaller k, a larger weight of suppressed rows, or count units.",
+    "constant-columns": "Declare them with --constant (Python: constant), or decide that they may vary.",
     "few-persons": "Count persons: leave out --of rows (Python: of).",
     "imputed": "Check that imputed values are acceptable, or choose another treatment of missing values.",
     "suppressed": "Impute missing values, or choose a smaller k, to suppress fewer values.",
 }
 _NOTABLE_DISCLOSURE = 0.1
+_LARGE_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ def findings_to_decide(released: Released, evidence: Evidence) -> list[Finding]:
     'In 1 of 2 equivalence classes (2 records) all records have the same value of "diagnosis": an intruder who knows \
 that an individual is in such a class learns the value.'
     """
-    findings = [*_homogeneous(released, evidence), *_attribute_attacks(evidence)]
+    findings = [*_homogeneous(released, evidence), *_attribute_attacks(evidence), *_large_shares(released, evidence)]
     findings += _of_remarks(released, evidence)
     findings += [
         Finding(
@@ -175,6 +179,18 @@ def _homogeneous(released: Released, evidence: Evidence) -> list[Finding]:
         for column in evidence.confidential
         if column.classes
     ]
+
+
+def _large_shares(released: Released, evidence: Evidence) -> list[Finding]:
+    """Return a finding where one person has most rows of a class."""
+    persons = evidence.persons_after
+    if persons is None or released.schema.unit is None or persons.share.highest <= _LARGE_SHARE:
+        return []
+    text = (
+        f"One person has {100 * persons.share.highest:.0f} % of the rows of an equivalence class: an intruder who "
+        "draws a row of this class finds this person more often than any other."
+    )
+    return [Finding(text, "Limit the share with --max-share (Python: max_share), for example to 1/k.")]
 
 
 def _attribute_attacks(evidence: Evidence) -> list[Finding]:

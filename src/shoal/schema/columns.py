@@ -124,6 +124,9 @@ class Column:
     time
         Whether the values order the rows of a person although the column has another role; a column whose role is
         *time* does and is not released.
+    constant
+        For a quasi-identifier: whether all rows of a person (without a unit, of a household) keep one value; None where
+        that is not decided.
     """
 
     name: str
@@ -138,6 +141,7 @@ class Column:
     reason: str = ""
     role_stated: bool = True
     time: bool = False
+    constant: bool | None = None
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -161,6 +165,9 @@ class Column:
                 object.__setattr__(self, entry, choice(kind, value, entry))
         if not isinstance(self.time, bool):
             raise SchemaError(f'column "{self.name}": time must be true or false, not {type(self.time).__name__}')
+        constant: Any = self.constant
+        if constant is not None and not isinstance(constant, bool):
+            raise SchemaError(f'column "{self.name}": constant must be true or false, not {type(constant).__name__}')
         if isinstance(self.weight, bool) or not isinstance(self.weight, int | float):
             raise SchemaError(f'column "{self.name}": weight must be a number, not {type(self.weight).__name__}')
         order: Any = self.order
@@ -207,6 +214,8 @@ class Schema:
         exact totals are requested), ``unchanged`` or ``dropped``.
     known
         Columns beside the quasi-identifiers that an intruder may know; k is also counted with them.
+    keep_links
+        Whether the unit is replaced by a random code, so that the rows of a person stay linked, instead of dropped.
 
     Examples
     --------
@@ -227,6 +236,7 @@ class Schema:
     unnamed: Role | None = None
     release_weight: ReleaseWeight = ReleaseWeight.GROUPED
     known: tuple[str, ...] = ()
+    keep_links: bool = False
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -274,6 +284,13 @@ class Schema:
         for column in self.columns:
             if column.time and column.role in DROPPED - {Role.TIME}:
                 raise SchemaError(f'column "{column.name}" cannot be {_ROLE_WORDS[column.role]} and the time at once')
+            if column.constant and column.role != Role.QUASI:
+                raise SchemaError(
+                    f'column "{column.name}" cannot be kept constant within persons as {_ROLE_WORDS[column.role]}; '
+                    "only quasi-identifiers are replaced"
+                )
+        if not isinstance(self.keep_links, bool):
+            raise SchemaError(f"keep_links must be true or false, not {type(self.keep_links).__name__}")
 
     def __getitem__(self, name: str) -> Column:
         if not isinstance(name, str) or name not in self._by_name:
@@ -319,8 +336,18 @@ class Schema:
         return next((column.name for column in self.columns if column.role == Role.TIME or column.time), None)
 
     @property
+    def constant(self) -> list[str]:
+        """The quasi-identifiers that keep one value in all rows of a person, or of a household without a unit."""
+        return [column.name for column in self.quasi if column.constant]
+
+    @property
+    def code(self) -> str | None:
+        """The column that holds a random code for each person in the release, if links are kept."""
+        return self.unit if self.keep_links else None
+
+    @property
     def dropped(self) -> list[str]:
-        """The names of the columns that are not released because of their role."""
+        """The names of the columns whose values are not released because of their role."""
         return [column.name for column in self.columns if column.role in DROPPED]
 
     @property
@@ -382,12 +409,15 @@ class Schema:
         known: Sequence[str] | None = None,
         missing: str | None = None,
         hierarchies: Mapping[str, Any] | None = None,
+        constant: Sequence[str] | None = None,
+        keep_links: bool | None = None,
     ) -> Schema:
         """Return a schema in which the given choices replace the present ones.
 
         A list of quasi-identifiers, confidential attributes or identifiers is complete: columns that had the role and
         are in no list have no stated role any more. The list of other columns adds to those that are *other* already. A
         time that is also a quasi-identifier, confidential or other keeps that role; otherwise it is used and dropped.
+        The list of constant columns is complete; ``none`` decides that there are none.
         """
         roles = {
             Role.QUASI: quasi, Role.CONFIDENTIAL: confidential, Role.IDENTIFIER: identifiers, Role.OTHER: other,
@@ -410,6 +440,8 @@ class Schema:
         for name, hierarchy in (hierarchies or {}).items():
             self[name]  # an unknown name is an error
             columns[name] = replace(columns[name], hierarchy=hierarchy)
+        if constant is not None:
+            columns = self._with_constant(columns, names_list(constant))
         return Schema(
             columns=tuple(columns.values()),
             strata=self.strata if strata is None else tuple(names_list(strata)),
@@ -422,7 +454,22 @@ class Schema:
                 else choice(ReleaseWeight, release_weight, "release_weight")
             ),
             known=self.known if known is None else tuple(names_list(known)),
+            keep_links=self.keep_links if keep_links is None else keep_links,
         )
+
+    def _with_constant(self, columns: dict[str, Column], names: list[str]) -> dict[str, Column]:
+        """Return the columns with others that are kept constant; ``none`` and ``auto`` are words, if no column's name.
+
+        ``auto`` leaves it to the table, see :func:`shoal.schema.constant_columns.with_constant_columns`.
+        """
+        word = names[0] if len(names) == 1 and names[0] in {"none", "auto"} and names[0] not in columns else ""
+        for name in () if word else names:
+            self[name]  # an unknown name is an error
+        decided = False if word == "none" else None
+        return {
+            name: replace(column, constant=True if name in names else decided if column.role == Role.QUASI else None)
+            for name, column in columns.items()
+        }
 
     def _with_roles(self, roles: Mapping[Role, Sequence[str] | None]) -> dict[str, Column]:
         """Return the columns by name with roles as the lists that are given say."""

@@ -23,6 +23,7 @@ from shoal.schema.role_proposal import (
     is_telling,
     one_of_each,
     propose_column,
+    with_constants,
     with_question,
     with_relatives,
     with_time,
@@ -57,6 +58,7 @@ def infer_schema(table: Table) -> Schema:
     unclear = [column.name for column in columns if not column.reason.startswith("its name")]
     questions = {found.column: found for found in repeated_numbers(table, table.names, unclear)}
     columns = [with_question(column, questions.get(column.name)) for column in columns]
+    columns = with_constants(table, columns, next(iter(questions), None))
     columns = with_time(table, one_of_each(with_relatives(table, columns), table))
     weight = next((column.name for column in columns if column.reason.startswith(WEIGHT_REASON)), None)
     return Schema(tuple(columns), sampling_weight=weight)

@@ -149,7 +149,12 @@ def complete_schema(
             identifiers_dropped and schema.released_weight is None and schema.sampling_weight not in table.names
         )
         base = replace(schema, columns=columns, sampling_weight=None if lacks_weight else schema.sampling_weight)
-    return decide_roles(table, base.updated(**changes))
+    full = decide_roles(table, base.updated(**changes))
+    if names_list(changes.get("constant") or ()) == ["auto"] and "auto" not in table.names:
+        from shoal.schema.constant_columns import with_constant_columns
+
+        full = with_constant_columns(table, full)
+    return full
 
 
 def stated_column(schema: Schema | str | Path | None, role: Role) -> str | None:

@@ -2,8 +2,9 @@
 
 k counts rows unless a unit is named, and k rows of one person protect no one. A column is reported by its name
 (``patient_id``), or, where the name says nothing, by its pattern: equal values lie together, and at least two other
-columns with values that recur elsewhere are constant within them, as sex is within a person. Only
-whole numbers and text.
+columns with values that recur elsewhere are constant within them, as sex is within a person. Names of places, firms and
+times are never reported, and names that are also words or symbols (``no``, ``number``) only with such a constant
+column. Only whole numbers and text.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from shoal.tables import Table
 from shoal.tables.value_codes import comparable_values
 
 SHARE_OF_ROWS = 0.05
-"""The number of different values, as a share of the rows, that the number of a person exceeds."""
+"""The number of different values, as a share of the rows, that a person's number exceeds if its name says nothing."""
+NAMED_SHARE_OF_ROWS = 0.02
+"""The same for a column with the name of a number of persons, unless equal values lie together."""
 _FEWEST_VALUES = 10
 _CONSTANT_COLUMNS = 2
 
@@ -32,12 +35,14 @@ def _words(text: str) -> frozenset[str]:
 
 _PERSON = _words(
     "patient pat person pers subject subj member client participant respondent individual case customer insured "
-    "beneficiary enrollee employee worker student pupil household hh h p family resident claimant donor user"
+    "beneficiary enrollee employee worker student pupil household hh h p family resident claimant donor user child "
+    "infant mother father twin player driver voter inmate usubj"
 )
 _ALONE = _words(
     "id ids uid uuid guid nr no key number mrn ssn pid patient person subject member client participant respondent "
-    "individual customer household"
+    "individual customer household subj"
 )
+_AMBIGUOUS = _words("no key number")  # also words, and the symbol of a gas
 _NUMBER = _words("id ids uid uuid guid nr no key number num code")
 _COMPOUND = frozenset(person + number for person in _PERSON for number in _NUMBER - {"no"})
 _NOT_PERSONS = _words(
@@ -45,7 +50,9 @@ _NOT_PERSONS = _words(
     "industry plant branch shop store site center centre country state region county district city town village "
     "municipality area block tract zip postal post street house building room bed visit stay episode wave round time "
     "date day week month year line item order product model test sample batch lot code children kids siblings births "
-    "cars phone telephone fax account tax group cluster strata stratum psu team party question form version"
+    "cars phone telephone fax account tax group cluster strata stratum psu team party question form version datetime "
+    "sch dist geo species plot movie film song book page license licence band award oscar ad job org organization "
+    "organisation pac pcp provider pizza ticket flight department sector cusip address"
 )
 
 
@@ -115,7 +122,7 @@ def repeated_numbers(table: Table, names: Iterable[str], unclear: Iterable[str] 
         if named_as_person(name):
             repeated = _repeated(table, name)
         else:
-            repeated = _repeated_together(table, name) if name in also else 0
+            repeated = _repeated_together(table, name) if name in also and not _named_otherwise(name) else 0
         if repeated:
             found.append(RepeatedNumber(name, repeated))
     return found
@@ -129,12 +136,32 @@ def named_as_person(name: str) -> bool:
     >>> [named_as_person(name) for name in ("PatientID", "pers_nr", "hhid", "patient_age", "ward_id", "no_of_cars")]
     [True, True, True, False, False, False]
     """
-    words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+    words = _words_of(name)
+    if words and words[0] in _AMBIGUOUS and len(words) == 1 and re.search(r"\d", name):
+        return False
     if not words or _NOT_PERSONS & set(words[:-1]) or len(words) == 1:
         return len(words) == 1 and (words[0] in _ALONE or words[0] in _COMPOUND)
     if all(word in _PERSON or word in _NUMBER or word in _COMPOUND for word in words):
         return any(word in _ALONE or word in _COMPOUND for word in words)
     return words[-1] in _COMPOUND or words[-1] in _NUMBER - {"num", "code"}
+
+
+def _words_of(name: str) -> list[str]:
+    """Return the words of the name of a column in lower case, without digits."""
+    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+
+
+def _named_otherwise(name: str) -> bool:
+    """Return whether a name is that of a place, a firm, a time or another thing that is no person.
+
+    Examples
+    --------
+    >>> [_named_otherwise(name) for name in ("county", "townid", "SchoolNR", "zper", "famID")]
+    [True, True, True, False, False]
+    """
+    words = _words_of(name)
+    parts = {word.removesuffix(number) for word in words for number in _NUMBER if word.endswith(number)}
+    return bool((_NOT_PERSONS - _NUMBER) & {*words, *parts})
 
 
 def _repeated(table: Table, name: str) -> int:
@@ -143,9 +170,20 @@ def _repeated(table: Table, name: str) -> int:
     if values is None:
         return 0
     counts = values.drop_nulls().value_counts()["count"]
-    if len(counts) < _FEWEST_VALUES or len(counts) <= SHARE_OF_ROWS * table.n_rows:
+    if len(counts) < _FEWEST_VALUES:
+        return 0
+    if len(counts) <= NAMED_SHARE_OF_ROWS * table.n_rows and int(_starts(values).sum()) != values.n_unique():
+        return 0
+    if set(_words_of(name)) <= _AMBIGUOUS and not _constant_beside(table, name, values):
         return 0
     return int((counts > 1).sum())
+
+
+def _constant_beside(table: Table, name: str, values: pl.Series) -> bool:
+    """Return whether another column, with values that recur, is constant within the values of a column."""
+    order = values.arg_sort()
+    starts = _starts(values.gather(order))
+    return any(other != name and _constant_and_recurring(table, other, starts, order) for other in table.names)
 
 
 def _repeated_together(table: Table, name: str) -> int:
@@ -166,12 +204,16 @@ def _repeated_together(table: Table, name: str) -> int:
     return 0
 
 
-def _constant_and_recurring(table: Table, name: str, starts: NDArray[np.bool_]) -> bool:
-    """Return whether a column changes only where another one does, and its values come again later."""
+def _constant_and_recurring(table: Table, name: str, starts: NDArray[np.bool_], order: pl.Series | None = None) -> bool:
+    """Return whether a column changes only where another one does, and its values come again later.
+
+    ``order`` has the rows in the order of the other column, if that is not the order of the table.
+    """
     dtype = table.column(name).dtype
     if dtype.is_nested() or str(dtype) in {"Object", "Unknown"}:
         return False
     values = comparable_values(table.column(name))
+    values = values if order is None else values.gather(order)
     changes = _starts(values)
     return not (changes & ~starts).any() and int(changes.sum()) > values.n_unique()
 

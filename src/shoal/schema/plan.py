@@ -19,6 +19,7 @@ from shoal.core.choices import check_decimals, check_seed
 from shoal.core.text import function_name
 from shoal.errors import ParameterError, suggestion
 from shoal.schema.columns import ReleaseWeight, Schema
+from shoal.schema.person_options import PersonOptions, check_person_plan
 from shoal.schema.requirements import Of, Requirements
 
 Decimals = int | Literal["input", "full"]
@@ -155,6 +156,8 @@ class Plan:
         Totals of columns that are replaced by means: ``rounded`` or ``exact``.
     reading
         How the text file was read.
+    persons
+        How persons with several rows are grouped, where histories are counted or columns stay constant.
 
     Examples
     --------
@@ -170,14 +173,26 @@ class Plan:
     decimals: Decimals = "input"
     sums: Sums = "rounded"
     reading: ReadOptions = field(default_factory=ReadOptions)
+    persons: PersonOptions = field(default_factory=PersonOptions)
 
     def __post_init__(self) -> None:
-        for name, kind in (("schema", Schema), ("requirements", Requirements), ("method", MethodCall)):
+        kinds = (
+            ("schema", Schema), ("requirements", Requirements), ("method", MethodCall), ("persons", PersonOptions),
+        )  # fmt: skip
+        for name, kind in kinds:
             if not isinstance(getattr(self, name), kind):
                 raise ParameterError(
                     f"{name} of a plan must be a {kind.__name__}, not {type(getattr(self, name)).__name__}"
                 )
         self.requirements.counting(self.schema)  # raises where the schema lacks what k counts
+        check_person_plan(self.schema, self.requirements, self.persons)
+        if self.by_persons and (self.method.name != "auto" or self.method.options or self.method.time_limit):
+            asked = f'method "{self.method.text}"' if self.method.name != "auto" else "options of the method"
+            reason = "of=histories" if self.of == Of.HISTORIES else "columns that stay constant"
+            raise ParameterError(
+                f"{reason} need groups of whole persons, which have a search of their own; leave out {asked}"
+                f"{'' if self.method.name != 'auto' else ', effort and time limit'}"
+            )
         check_decimals(self.decimals)
         if not (isinstance(self.sums, str) and self.sums in {"rounded", "exact"}):
             raise ParameterError(f"sums={self.sums!r} is not possible; choose rounded or exact")
@@ -186,6 +201,11 @@ class Plan:
     def of(self) -> Of:
         """What k counts."""
         return self.requirements.counting(self.schema)
+
+    @property
+    def by_persons(self) -> bool:
+        """Whether whole persons are grouped: k counts histories, or columns stay constant within persons."""
+        return self.of == Of.HISTORIES or bool(self.schema.constant)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan for JSON; orders, hierarchies and mappings are included in full."""
@@ -202,6 +222,7 @@ class Plan:
             "decimals": self.decimals,
             "sums": self.sums,
             "reading": plain_value(self.reading.given()),
+            **({"persons": self.persons.given()} if self.persons.given() else {}),
         }
 
     def digest(self) -> str:
@@ -212,8 +233,9 @@ class Plan:
 
 def requirements_dict(requirements: Requirements) -> dict[str, Any]:
     """Return the requirements that are requested, for JSON."""
-    given = {"k": int(requirements.k), "of": requirements.of, "max_size": requirements.max_size}
+    given: dict[str, Any] = {"k": int(requirements.k), "of": requirements.of, "max_size": requirements.max_size}
     given |= {"global_recoding": True} if requirements.global_recoding else {}
+    given |= {} if requirements.max_share is None else {"max_share": requirements.max_share}
     return {name: plain_value(value) for name, value in (given | requirements.requested()).items() if value is not None}
 
 
@@ -226,7 +248,7 @@ def schema_dict(schema: Schema) -> dict[str, Any]:
                 for name, value in (
                     ("name", column.name), ("role", column.role), ("kind", column.kind), ("weight", column.weight),
                     ("order", column.order), ("recode", column.recode), ("missing", column.missing),
-                    ("hierarchy", column.hierarchy), ("time", column.time or None),
+                    ("hierarchy", column.hierarchy), ("time", column.time or None), ("constant", column.constant),
                 )
                 if value is not None and (name, value) != ("weight", 1.0)
             }
@@ -237,6 +259,7 @@ def schema_dict(schema: Schema) -> dict[str, Any]:
         "missing": str(schema.missing),
         **({} if schema.release_weight == ReleaseWeight.GROUPED else {"release_weight": str(schema.release_weight)}),
         **({"known": list(schema.known)} if schema.known else {}),
+        **({"keep_links": True} if schema.keep_links else {}),
     }  # fmt: skip
 
 

@@ -39,21 +39,23 @@ class Of(StrEnum):
     ROWS = "rows"
     UNITS = "units"
     HOUSEHOLDS = "households"
+    HISTORIES = "histories"
 
     @property
     def noun(self) -> str:
-        """What is counted, as a word for people."""
-        return {Of.ROWS: "records", Of.UNITS: "persons", Of.HOUSEHOLDS: "households"}[self]
+        """What is counted, as a word for people; *histories* are persons with equal sequences of rows."""
+        return {Of.ROWS: "records", Of.UNITS: "persons", Of.HOUSEHOLDS: "households", Of.HISTORIES: "histories"}[self]
 
     def amount(self, number: int) -> str:
         """Return a number with what is counted.
 
         Examples
         --------
-        >>> Of.UNITS.amount(1), Of.ROWS.amount(1_200)
-        ('1 person', '1200 records')
+        >>> Of.UNITS.amount(1), Of.ROWS.amount(1_200), Of.HISTORIES.amount(1)
+        ('1 person', '1200 records', '1 history')
         """
-        return f"{number} {self.noun[:-1] if number == 1 else self.noun}"
+        single = "history" if self == Of.HISTORIES else self.noun[:-1]
+        return f"{number} {single if number == 1 else self.noun}"
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,9 @@ class Requirements:
     k
         Minimum number of records, persons or households in an equivalence class; see ``of``.
     of
-        What k counts: ``rows``, ``units`` (different persons) or ``households``; None counts persons where the schema
-        has a unit, otherwise rows.
+        What k counts: ``rows``, ``units`` (different persons), ``households`` or ``histories`` (persons with equal
+        sequences of rows); None counts histories where links are kept, persons where the schema has a unit, otherwise
+        rows.
     max_size
         Maximum number of records in a group.
     global_recoding
@@ -89,6 +92,12 @@ class Requirements:
         basic beta-likeness: no value is more than 1 + beta times as frequent in a class as in the table.
     delta
         delta-disclosure: frequencies in a class are within a factor exp(delta) of those in the table.
+    max_share
+        Maximum part of the rows of a class that belong to one person, for example 0.2; needs a unit. A share of at most
+        1/k implies k persons.
+
+    Where the schema has a unit, all of these count persons: l and p are persons with different values, shares give
+    every person equal weight (see :mod:`shoal.privacy.person_values`).
 
     Examples
     --------
@@ -112,6 +121,7 @@ class Requirements:
     t: float | None = None
     beta: float | None = None
     delta: float | None = None
+    max_share: float | None = None
 
     def __post_init__(self) -> None:
         check_k(self.k, self.k)
@@ -121,7 +131,7 @@ class Requirements:
             object.__setattr__(self, "l_kind", choice(Diversity, self.l_kind, "l_kind"))
         if self.of is not None and not isinstance(self.of, Of):
             object.__setattr__(self, "of", choice(Of, self.of, "of"))
-        for name in MODELS:
+        for name in (*MODELS, "max_share"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not _is_number(value)):
                 raise ParameterError(f"{name} must be a number, not {value!r}")
@@ -136,6 +146,7 @@ class Requirements:
             ("t", self.t is None or 0 <= self.t <= 1, "t-closeness needs 0 <= t <= 1"),
             ("beta", self.beta is None or self.beta > 0, "beta-likeness needs beta > 0"),
             ("delta", self.delta is None or self.delta > 0, "delta-disclosure needs delta > 0"),
+            ("max_share", self.max_share is None or 0 < self.max_share <= 1, "it is a share above 0 and at most 1"),
         ]
         for name, sensible, rule in rules:
             if not sensible:
@@ -162,13 +173,19 @@ class Requirements:
         >>> Requirements(k=5).counting(Schema((Column("patient", Role.UNIT, Kind.NOMINAL),)))
         <Of.UNITS: 'units'>
         """
-        if self.of is None:
-            return Of.ROWS if schema.unit is None else Of.UNITS
-        wanted = Of(self.of)
-        if wanted == Of.UNITS and schema.unit is None:
+        if self.max_share is not None and schema.unit is None:
             raise ParameterError(
-                "of=units counts persons, but no column says which rows belong to one person; name it with --unit "
-                '(Python: unit="patient_id")'
+                "max_share limits the share of a person in a class, but no column says which rows belong to one "
+                'person; name it with --unit (Python: unit="patient_id")'
+            )
+        if self.of is None:
+            return Of.ROWS if schema.unit is None else Of.HISTORIES if schema.keep_links else Of.UNITS
+        wanted = Of(self.of)
+        if wanted in {Of.UNITS, Of.HISTORIES} and schema.unit is None:
+            counted = "persons" if wanted == Of.UNITS else "persons with equal histories"
+            raise ParameterError(
+                f"of={wanted} counts {counted}, but no column says which rows belong to one person; name it with "
+                '--unit (Python: unit="patient_id")'
             )
         if wanted == Of.HOUSEHOLDS and schema.household is None:
             raise ParameterError(
@@ -204,7 +221,8 @@ class Requirements:
         Parameters
         ----------
         figures
-            The figures of an assessment: ``l``, ``entropy_l``, ``c``, ``p``, ``alpha``, ``t``, ``beta``, ``delta``.
+            The figures of an assessment: ``l``, ``entropy_l``, ``c``, ``p``, ``alpha``, ``t``, ``beta``, ``delta``,
+            and ``max_share`` where persons are known.
         """
         found: dict[str, tuple[float, float, bool]] = {}
         if self.l is not None and self.l_kind == Diversity.RECURSIVE:
@@ -219,6 +237,9 @@ class Requirements:
             limit = getattr(self, name)
             if limit is not None:
                 found[name] = (limit, figures[name], figures[name] <= limit + TOLERANCE)
+        if self.max_share is not None:
+            reached = figures.get("max_share", math.inf)
+            found["max_share"] = (self.max_share, reached, reached <= self.max_share + TOLERANCE)
         return found
 
 
@@ -226,12 +247,13 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and math.isfinite(value)
 
 
-def violation(name: str, requested: float, achieved: float) -> str:
-    """Return in words that a requirement is violated.
+def violation(name: str, requested: float, achieved: float, *, persons: bool = False) -> str:
+    """Return in words that a requirement is violated, counted by records or by persons.
 
     Examples
     --------
     >>> violation("t", 0.2, 0.3141592)
     't=0.2 is violated, the table has t=0.3142'
     """
-    return f"{name}={requested:g} is violated, the table has {name}={achieved:.4g}"
+    counted = ", counted by persons" if persons else ""
+    return f"{name}={requested:g} is violated, the table has {name}={achieved:.4g}{counted}"

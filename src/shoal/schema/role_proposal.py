@@ -17,6 +17,7 @@ import polars as pl
 from shoal.errors import short_name
 from shoal.schema.column_words import DURATIONS, WEAK, Meaning, first_with, words_of
 from shoal.schema.columns import DROPPED, Column, Kind, Role
+from shoal.schema.constant_columns import constant_columns
 from shoal.schema.kind_proposal import FEWEST_RECORDS, propose_kind
 from shoal.schema.person_numbers import RepeatedNumber, named_as_person
 from shoal.schema.value_patterns import IDENTIFYING, form_of
@@ -229,6 +230,21 @@ def with_question(column: Column, found: RepeatedNumber | None) -> Column:
             column, role=role, role_stated=True, reason=f'{column.reason}; {question} If so role = "{other}"'
         )
     return replace(column, reason=f'{column.reason}; {question} Otherwise role = "unit"')
+
+
+def with_constants(table: Table, columns: list[Column], owner: str | None) -> list[Column]:
+    """Return the columns with a reason that names those which are constant within what may be a person."""
+    if owner is None:
+        return columns
+    tested = [column.name for column in columns if column.role == Role.QUASI and column.name != owner]
+    texts = {}
+    for found in constant_columns(table, owner, tested):
+        rest = f" but for {found.exceptions:,} of {found.persons:,}" if found.exceptions else ""
+        texts[found.name] = f'constant within "{short_name(owner)}"{rest}; constant = true keeps it so'
+    return [
+        replace(column, reason=f"{column.reason}; {texts[column.name]}") if column.name in texts else column
+        for column in columns
+    ]
 
 
 def one_of_each(columns: list[Column], table: Table) -> list[Column]:

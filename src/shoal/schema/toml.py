@@ -25,8 +25,8 @@ from shoal.schema.columns import (
     shown_role,
 )
 
-_TOP = {"release_weight", "known", "unnamed", "strata", "sampling_weight", "missing", "columns"}
-_COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy", "time"}
+_TOP = {"release_weight", "known", "unnamed", "strata", "sampling_weight", "missing", "columns", "keep_links"}
+_COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy", "time", "constant"}
 
 _HEADER = """\
 # What each column is. Read it, correct it, then: shoal protect {source} -k 5 --schema THIS_FILE -o safe.csv
@@ -74,6 +74,8 @@ def format_schema(schema: Schema, source: str = "people.csv", remarks: Mapping[s
         source=source, unnamed=unnamed, missing=schema.missing, strata=strata, known=known, sampling=sampling,
         release_weight=schema.release_weight,
     )  # fmt: skip
+    if schema.keep_links:
+        header += "keep_links = true              # the unit becomes a random code, which links a person's rows\n"
     parts = [header]
     parts += [_format_column(column, (remarks or {}).get(column.name, "")) for column in schema.columns]
     return "\n".join(parts)
@@ -96,6 +98,8 @@ def _format_column(column: Column, remark: str = "") -> str:
         lines.append(f"hierarchy = {_inline(column.hierarchy)}")
     if column.time:
         lines.append("time = true")
+    if column.constant is not None:
+        lines.append(f"constant = {str(column.constant).lower()}")
     return "\n".join(lines) + "\n"
 
 
@@ -142,6 +146,7 @@ def parse_schema(text: str, base: Schema, *, identifiers_dropped: bool = False) 
         unnamed=role_of_option(parsed["unnamed"]) if "unnamed" in parsed else None,
         release_weight=release_weight,
         known=_parse_names(parsed, "known"),
+        keep_links=parsed.get("keep_links", False),
     )
 
 
@@ -177,6 +182,7 @@ def _parse_column(column: Column, entry: Any) -> Column:
         role_stated=not undecided,
         hierarchy=_parse_hierarchy(column.name, entry.get("hierarchy")),
         time=entry.get("time", False),
+        constant=entry.get("constant"),
     )
 
 

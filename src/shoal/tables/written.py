@@ -73,7 +73,12 @@ class WrittenFile:
 
 
 def read_back(
-    path: Path, target: Path, table: Table, names: Sequence[str], units: NDArray[np.int64] | None = None
+    path: Path,
+    target: Path,
+    table: Table,
+    names: Sequence[str],
+    units: NDArray[np.int64] | None = None,
+    order: NDArray[np.int64] | None = None,
 ) -> WrittenFile:
     """Read a file that was just written, and count the equivalence classes that the named columns form in it.
 
@@ -89,13 +94,45 @@ def read_back(
         The quasi-identifiers and strata; none to check the shape only.
     units
         The person or household of each row of the file, where classes are also counted by these.
+    order
+        What sorts the rows of a person, where histories are counted.
 
     Returns
     -------
     written
         Raises :class:`shoal.errors.FileProblem` if the file does not hold the columns and records of the table.
     """
-    from shoal.core.key_hashes import class_sizes, new_hashes
+    from shoal.core.key_hashes import class_sizes
+
+    hashes, digest = _hashes(path, target, table, names)
+    sizes = class_sizes(*hashes) if names else np.zeros(0, np.int64)
+    counted = None
+    if units is not None and names:
+        from shoal.core.equal_histories import histories_per_class
+        from shoal.core.key_hashes import class_numbers
+        from shoal.core.row_classes import distinct_per_class
+
+        numbers = class_numbers(*hashes)
+        counted = distinct_per_class(numbers, units) if order is None else histories_per_class(numbers, units, order)
+    return WrittenFile(target.name, path.stat().st_size, digest, table.n_rows, len(table.names), sizes, counted)
+
+
+def written_numbers(path: Path, target: Path, table: Table, names: Sequence[str]) -> NDArray[np.int64]:
+    """Return a number for each row of a file that was just written, equal where the named columns are.
+
+    Parameters
+    ----------
+    path, target, table, names
+        As in :func:`read_back`.
+    """
+    from shoal.core.key_hashes import class_numbers
+
+    return class_numbers(*_hashes(path, target, table, names)[0])
+
+
+def _hashes(path: Path, target: Path, table: Table, names: Sequence[str]) -> tuple[Any, str]:
+    """Return the keys of the rows of a file, and its SHA-256; raises where it does not hold the table."""
+    from shoal.core.key_hashes import new_hashes
 
     family = format_of(target).family
     try:
@@ -115,14 +152,7 @@ def read_back(
             f"{target}: what was written does not read back as the table (the disk may be full or damaged); nothing "
             "was written"
         ) from error
-    sizes = class_sizes(*hashes) if names else np.zeros(0, np.int64)
-    counted = None
-    if units is not None and names:
-        from shoal.core.key_hashes import class_numbers
-        from shoal.core.row_classes import distinct_per_class
-
-        counted = distinct_per_class(class_numbers(*hashes), units)
-    return WrittenFile(target.name, path.stat().st_size, digest, table.n_rows, len(table.names), sizes, counted)
+    return hashes, digest
 
 
 def _text_hashes(path: Path, target: Path, table: Table, names: Sequence[str]) -> tuple[Any, str]:

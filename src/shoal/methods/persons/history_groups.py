@@ -26,7 +26,7 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Slots = Literal["last", "first", "time"]
 
-NEAR = 16
+NEAR = 32
 """How many near groups a person may join."""
 BLOCK = 1_000
 """Near groups are searched for among about so many."""

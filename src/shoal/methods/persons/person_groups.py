@@ -157,11 +157,13 @@ def person_groups(
     if not table.owners.size:
         raise DataError("there are no rows to group")
     progress.stage("grouping persons, tree")
-    chosen = [("tree", _by_tree(table)), ("fixed size", _by_fixed_size(table))]
+    given = np.arange(len(table.constant))
+    by_tree, along_tree = _by_tree(table)
+    chosen = [("tree", by_tree, [given, along_tree, given[::-1]]), ("fixed size", _by_fixed_size(table), [given])]
     results = []
-    for scheme, groups in chosen:
+    for scheme, groups, orders in chosen:
         progress.stage(f"grouping rows inside groups of persons, {scheme}")
-        rows, varying_cost = _rows_inside(table, groups, FINAL_ROUNDS)
+        rows, varying_cost = _rows_inside(table, groups, orders)
         cost = _constant_cost(table, groups)
         results.append(NestedGroups(canonical_labels(groups), rows, cost, varying_cost, weighting, scheme))
     return min(results, key=lambda found: found.cost)
@@ -188,8 +190,11 @@ def _read(constant: Floats, varying: Floats, units: Integers, owners: Integers, 
     return _Rows(values, points, owners, units, shares, weights, starts, by_owner, k)
 
 
-def _by_tree(table: _Rows) -> Integers:
-    """Return the group of each owner: the nodes that remain when the tree is pruned from the leaves."""
+def _by_tree(table: _Rows) -> tuple[Integers, Integers]:
+    """Return the group of each owner, and the owners in the order of the tree.
+
+    Groups are the nodes that remain when the tree is pruned from the leaves.
+    """
     owners = len(table.constant)
     counts = np.diff(table.starts)
     means = np.add.reduceat(table.varying[table.by_owner], table.starts[:-1]) / counts[:, None]
@@ -213,7 +218,7 @@ def _by_tree(table: _Rows) -> Integers:
         else:
             labels[tree.order[tree.starts[node] : tree.stops[node]]] = number
             number += 1
-    return labels
+    return labels, tree.order
 
 
 def _costs_of_nodes(table: _Rows, tree: OwnerTree) -> Floats:
@@ -260,12 +265,22 @@ def _with_enough_units(table: _Rows, labels: Integers) -> Integers:
     return np.zeros_like(labels)
 
 
-def _rows_inside(table: _Rows, groups: Integers, rounds: int) -> tuple[Integers, float]:
-    """Return row groups inside groups of owners, numbered by first appearance, and their cost."""
-    order = np.argsort(groups, kind="stable")
-    which = groups[order]
-    labels, costs = _group_rows(table, order, which, rounds)
-    return canonical_labels(labels), float(costs.sum())
+def _rows_inside(table: _Rows, groups: Integers, orders: list[Integers]) -> tuple[Integers, float]:
+    """Return row groups inside groups of owners, numbered by first appearance, and their cost.
+
+    The search visits rows in order, and ends differently for different orders: each group of owners keeps the cheapest.
+    """
+    of_rows = groups[table.owners]
+    best = np.full(int(groups.max()) + 1, np.inf)
+    labels = np.zeros(table.owners.size, np.int64)
+    for owners in orders:
+        order = owners[np.argsort(groups[owners], kind="stable")]
+        found, costs = _group_rows(table, order, groups[order], FINAL_ROUNDS)
+        better = costs < best
+        rows = better[of_rows]
+        labels[rows] = found[rows] + (int(labels.max()) + 1)  # no label of another search has these numbers
+        best = np.where(better, costs, best)
+    return canonical_labels(labels), float(best.sum())
 
 
 def _group_rows(table: _Rows, members: Integers, which: Integers, rounds: int) -> tuple[Integers, Floats]:

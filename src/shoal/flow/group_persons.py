@@ -1,0 +1,209 @@
+"""Groups of whole persons: histories, and columns that stay constant within persons or households.
+
+Where k counts histories, persons are grouped with all of their rows; a row that not all members of a group have is
+suppressed, so that the release is a part of the table. Where columns stay constant, groups of whole persons hold nested
+groups of rows: the former replace the constant columns, the latter all others and are the classes of the release.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.core.grouping import Grouping, canonical_labels
+from shoal.core.progress import SILENT, Progress
+from shoal.errors import DataError, RequirementNotMet
+from shoal.flow.encoding import Floats
+from shoal.flow.group import Blocks, Grouped, MethodRun, StepRecord
+from shoal.flow.prepare import Integers, MethodData, Prepared
+from shoal.flow.satisfy import ConfidentialValues
+from shoal.flow.units import UnitIndex
+from shoal.methods.contract import Outcome
+from shoal.methods.persons.history_groups import history_groups
+from shoal.methods.persons.person_groups import person_groups
+from shoal.privacy.assessment import NAMES, assess_column
+from shoal.privacy.counts import count_values
+from shoal.schema.person_options import Slots, Weighting
+from shoal.schema.plan import Plan
+from shoal.schema.requirements import Of, violation
+
+MOST_CELLS = 2**27
+"""The most cells (persons x slots x coordinates) of histories, a gigabyte."""
+
+
+def group_persons(
+    prepared: Prepared, plan: Plan, *, data: MethodData, blocks: Blocks, progress: Progress = SILENT
+) -> tuple[Prepared, Grouped]:
+    """Group whole persons.
+
+    Parameters
+    ----------
+    prepared
+        The table.
+    plan
+        What is requested: histories, or columns that stay constant.
+    data
+        The arrays of the table.
+    blocks
+        The blocks of the table.
+    progress
+        Progress callback.
+
+    Returns
+    -------
+    part, grouped
+        The rows that are released, and their groups.
+    """
+    units = prepared.units
+    assert units is not None
+    owners = units.unit if plan.of == Of.HISTORIES else units.owners(plan.schema)
+    _check_blocks(blocks, owners, plan)
+    _check_constant(prepared, plan, blocks, owners)
+    if plan.of == Of.HISTORIES:
+        return _histories(prepared, plan, units, data, blocks, progress)
+    return prepared, _nested(prepared, plan, units, data, blocks, progress)
+
+
+def require_confidential(part: Prepared, grouped: Grouped, confidential: ConfidentialValues, plan: Plan) -> None:
+    """Raise where the groups violate a requirement on confidential attributes: these are counted, not enforced."""
+    requirements = plan.requirements
+    for column in confidential.values:
+        codes = column.codes if part.rows is None else column.codes[part.rows]
+        counts = count_values(grouped.grouping.labels, codes, n_values=column.n_values)
+        found = assess_column(counts, column.distance, l=requirements.recursive_l)
+        figures = {name: getattr(found, name) for name in NAMES}
+        for name, (requested, achieved, enough) in requirements.achieved_by(figures).items():
+            if not enough:
+                reason = "histories" if plan.of == Of.HISTORIES else "constant columns"
+                violated = violation(name, requested, achieved)
+                raise RequirementNotMet(
+                    f'column "{column.name}": {violated}; with {reason} such requirements '
+                    "are counted and not enforced: choose a larger k or a weaker requirement, or count units without "
+                    "constant columns"
+                )
+
+
+def _check_blocks(blocks: Blocks, owners: Integers, plan: Plan) -> None:
+    """Raise where the rows of a person lie in several strata or missingness patterns, which no group crosses."""
+    if len(blocks) == 1:
+        return
+    which = np.empty(owners.size, np.int64)
+    for number, records in enumerate(blocks.members):
+        which[records] = number
+    split = np.unique(np.column_stack([owners, which]), axis=0).shape[0] - np.unique(owners).size
+    if split:
+        persons = "1 person has" if split == 1 else f"about {split:,} persons have"
+        reason = "strata" if plan.schema.strata else "patterns of missing values"
+        advice = (
+            "use strata that are constant within persons"
+            if plan.schema.strata
+            else "choose missing=impute or missing=category"
+        )
+        raise DataError(
+            f"{persons} rows in several {reason}, which no group crosses, so that whole persons cannot be grouped; "
+            f"{advice}"
+        )
+
+
+def _check_constant(prepared: Prepared, plan: Plan, blocks: Blocks, owners: Integers) -> None:
+    """Raise where a column that is to stay constant is not constant in the original."""
+    for name in plan.schema.constant:
+        values = prepared.values(name, blocks.suppressed)
+        codes = np.unique(values, return_inverse=True)[1].reshape(-1)  # equal NaN are one value
+        pairs = np.unique(np.column_stack([owners, codes]), axis=0)
+        several = int((np.bincount(pairs[:, 0]) > 1).sum())
+        if several:
+            kept = "persons" if plan.schema.unit else "households"
+            raise DataError(
+                f'column "{name}" is to stay constant, but has several values in the rows of {several:,} {kept}; '
+                "correct these rows, or leave the column out of --constant (Python: constant=)"
+            )
+
+
+def _histories(
+    prepared: Prepared, plan: Plan, units: UnitIndex, data: MethodData, blocks: Blocks, progress: Progress
+) -> tuple[Prepared, Grouped]:
+    """Return the rows that are kept, and their classes: rows of one group of persons in the same slot."""
+    options, k, n = plan.persons, plan.requirements.k, prepared.n
+    points = data.points().astype(np.float64, copy=False)
+    when = units.times if options.slots == Slots.TIME else units.order
+    assert when is not None
+    groups, slots = np.empty(n, np.int64), np.empty(n, np.int64)
+    count, schemes = 0, []
+    for records in blocks.members:
+        inside = canonical_labels(units.unit[records])
+        _check_cells(inside, when[records], points.shape[1], plan)
+        found = history_groups(
+            points[records], inside, k, time=when[records], slots=str(options.slots),  # type: ignore[arg-type]
+            suppressed_weight=options.suppressed_weight, progress=progress,
+        )  # fmt: skip
+        groups[records], slots[records] = count + found.person_groups[inside], found.slots
+        count += int(found.person_groups.max()) + 1
+        schemes.append(found.scheme)
+    kept = np.flatnonzero(slots >= 0)
+    if not kept.size:
+        raise DataError(
+            "no row is left: no group of persons has a time in common; choose slots=last, or a coarser time"
+        )
+    part = prepared.part(kept)
+    classes = canonical_labels(groups[kept] * (int(slots.max()) + 1) + slots[kept])
+    suppressed = {"rows_suppressed": n - kept.size, "person_groups": np.unique(groups[kept]).size}
+    run = MethodRun("histories", "histories@1", {"slots": str(options.slots)}, ", ".join(dict.fromkeys(schemes)))
+    outer = Grouping(groups[kept], k) if plan.schema.constant else None
+    return part, _grouped(plan, classes, blocks.part(kept, n), run, StepRecord("k histories", suppressed), outer)
+
+
+def _check_cells(units: Integers, when: Integers, width: int, plan: Plan) -> None:
+    """Raise where histories have so many slots that their table would not fit."""
+    by_time = plan.persons.slots == Slots.TIME
+    slots = np.unique(when).size if by_time else int(np.bincount(units).max())
+    persons = int(units.max()) + 1
+    if persons * slots * width > MOST_CELLS:
+        found = f"the time has {slots:,} different values" if by_time else f"one person has {slots:,} rows"
+        advice = "choose slots=last, or a coarser time" if by_time else "remove or divide such persons"
+        raise DataError(f"{found}, too many for histories of {persons:,} persons; {advice}, or count units")
+
+
+def _nested(
+    prepared: Prepared, plan: Plan, units: UnitIndex, data: MethodData, blocks: Blocks, progress: Progress
+) -> Grouped:
+    """Return groups of rows nested in groups of whole persons or households."""
+    schema, k, n = plan.schema, plan.requirements.k, prepared.n
+    points = data.points().astype(np.float64, copy=False)
+    constant = data.coordinates(schema.constant)
+    owners, counted = units.owners(schema), units.counted(plan.of)
+    counted = np.arange(n) if counted is None else counted
+    outer, rows = np.empty(n, np.int64), np.empty(n, np.int64)
+    schemes = []
+    persons, classes = 0, 0
+    for records in blocks.members:
+        found = person_groups(
+            points[records][:, constant], points[records][:, ~constant], counted[records], k,
+            owners=owners[records], weighting=str(plan.persons.weighting), progress=progress,  # type: ignore[arg-type]
+        )  # fmt: skip
+        inside = canonical_labels(owners[records])
+        outer[records] = persons + found.owner_groups[inside]
+        rows[records] = classes + found.row_groups
+        persons, classes = int(outer[records].max()) + 1, int(rows[records].max()) + 1
+        schemes.append(found.scheme)
+    run = MethodRun(
+        "nested-persons", "nested-persons@1", {"weighting": str(plan.persons.weighting)},
+        ", ".join(dict.fromkeys(schemes)),
+    )  # fmt: skip
+    step = StepRecord("columns kept constant", {"person_groups": persons, "columns": len(schema.constant)})
+    weights = _shares(owners) if plan.persons.weighting == Weighting.PERSONS else None
+    return _grouped(plan, rows, blocks, run, step, Grouping(outer, k), weights)
+
+
+def _shares(owners: Integers) -> Floats:
+    """Return the share of each row in the rows of its owner."""
+    shares: Floats = 1.0 / np.bincount(owners)[owners]
+    return shares
+
+
+def _grouped(  # noqa: PLR0917 - the fields of the value
+    plan: Plan, labels: Integers, blocks: Blocks, run: MethodRun, step: StepRecord, outer: Grouping | None,
+    weights: Floats | None = None,
+) -> Grouped:  # fmt: skip
+    grouping = Grouping(labels, plan.requirements.k)
+    outcome = Outcome(labels=grouping.labels, method=run.name, diagnostics={}, reason=run.reason)
+    return Grouped(plan.requirements, grouping, blocks, outcome, (run,), (step,), outer, weights)
