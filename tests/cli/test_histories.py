@@ -51,6 +51,12 @@ def test_constants_on_the_command_line(table, tmp_path):
     assert done.exit_code == 0, done.output
     assert "constant within persons" in done.output
     assert "every person counts the same" in done.output.replace("\n", " ")
+    counted = [*ROLES, "--original", table, "--record", tmp_path / "s.holder.parquet", "--constant", "age,sex"]
+    verified = run("verify", tmp_path / "s.csv", "-k", 4, *counted)
+    assert verified.exit_code == 0, verified.output
+    assert "constant age is satisfied" in verified.output
+    varying = run("verify", tmp_path / "s.csv", "-k", 4, *counted[:-1], "dose")
+    assert varying.exit_code == 1
     for wrong in (["--constant", "dose"], ["--constant", "age", "--method", "mdav"]):
         failed = run("protect", table, "-k", 4, *ROLES, *wrong, "-o", tmp_path / "t.csv")
         assert isinstance(failed.exception, ShoalError)

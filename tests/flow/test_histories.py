@@ -147,6 +147,21 @@ def test_wrong_sequences_are_caught_in_the_written_file(monkeypatch, tmp_path, w
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("wrong", [None, _other_lengths, _by_row_number, _equal_sets])
+def test_the_recount_outside_can_fail(monkeypatch, tmp_path, wrong):
+    """With both counts of Shoal switched off, polars finds the wrong versions in the file, by the original's unit."""
+    table = visits(seed=2)
+    if wrong is not None:
+        monkeypatch.setattr(group_persons, "history_groups", wrong)
+        monkeypatch.setattr("shoal.flow.released.verify_k", lambda *given: shoal.privacy.k_anonymity.count_classes(
+            given[0], given[1], given[3], given[4], given[5]))  # fmt: skip
+        monkeypatch.setattr("shoal.flow.recount_file.require_k", lambda *_: None)
+    paths = protect(table).write(tmp_path / "safe.csv")
+    whose = original_order(table, record_of(paths))
+    found = pl.read_csv(paths[0]).with_columns(whose["patient"].alias("whose"), whose["day"]).sort("whose", "day")
+    assert (min(sequences(found, "whose").values()) >= 4) == (wrong is None)
+
+
 def test_codes_that_join_persons_are_caught(monkeypatch):
     from shoal.flow import released
 
@@ -364,7 +379,9 @@ def test_the_plan_states_histories(tmp_path):
     assert stated["patient"] == {"name": "patient", "role": "unit", "kind": "nominal", "replaced": "random code"}
     assert stated["age"]["constant"] is True
     json.dumps(release.manifest)
-    assert "person_groups" not in shoal.protect(visits(), 4, quasi=QUASI, unit="patient", unnamed="other").plan.to_dict()
+    assert (
+        "person_groups" not in shoal.protect(visits(), 4, quasi=QUASI, unit="patient", unnamed="other").plan.to_dict()
+    )
 
 
 @pytest.mark.parametrize("backend", ["pandas", "pyarrow"])

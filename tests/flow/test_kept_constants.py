@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.flow.test_histories import READ, original_order, record_of, visits
+from tests.flow.test_histories import READ, original_order, record_of, sequences, visits
 
 import shoal
 from shoal.errors import GroupTooSmall, RequirementNotMet
@@ -64,6 +64,12 @@ def test_constants_averaged_by_row_groups_are_caught(monkeypatch, tmp_path):
     with pytest.raises(RequirementNotMet, match="as written, columns are to stay constant"):
         release.write(tmp_path / "safe.csv")
     assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr("shoal.flow.recount_file.require_one_each", lambda *_: None)
+    paths = release.write(tmp_path / "safe.csv")  # the recount outside finds it as well
+    found = pl.read_csv(paths[0]).with_columns(
+        original_order(visits(seed=1), record_of(paths))["patient"].alias("whose")
+    )
+    assert several_values(found) > 1
 
 
 def test_rows_counted_instead_of_persons_are_caught(monkeypatch):
@@ -231,3 +237,33 @@ def test_compare_shows_units_constants_and_histories_side_by_side():
     assert len(found.headings) == len(found.rows()[0])
     plain = shoal.compare(table, k=[3], methods=["mdav"], quasi=QUASI, unit="patient", unnamed="other")
     assert "rows kept" not in str(plain)
+
+
+def test_verify_counts_constants(tmp_path):
+    table = visits(seed=1)
+    paths = protect(table).write(tmp_path / "safe.csv")
+    given = {"quasi": QUASI, "unnamed": "other", "constant": ["age", "sex"], "original": table}
+    assert shoal.verify(paths[0], 4, **given, record=record_of(paths)).k >= 4
+    plain = protect(table, constant="none", method="mdav").write(tmp_path / "plain.csv")
+    with pytest.raises(RequirementNotMet, match='"age" is to stay constant'):
+        shoal.verify(plain[0], 4, **given, record=record_of(plain))
+    found = shoal.assess(table, quasi=QUASI, unit="patient", unnamed="other", constant=["age", "dose"])
+    assert found.several_values["age"] == 0
+    several = table.group_by("patient").agg(pl.col("dose").n_unique() > 1)["dose"].sum()
+    assert found.several_values["dose"] == found.to_dict()["several_values"]["dose"] == several
+
+
+@pytest.mark.parametrize("missing", ["category", "by-pattern", "impute"])
+@pytest.mark.parametrize("mode", [{"constant": ["age", "sex"]}, {"constant": None, "keep_links": True}])
+def test_missing_values_and_sampling_weights(missing, mode):
+    table = visits(persons=90, seed=8)
+    unknown = pl.col("patient").str.ends_with("3")
+    table = table.with_columns(sex=pl.when(unknown).then(None).otherwise(pl.col("sex")), weight=1.0 + pl.col("row") % 5)
+    release = protect(table, **mode, missing=missing, sampling_weight="weight", accept_relinking=True)
+    assert release.manifest["k"]["with_weight"] >= 4
+    found = whose(release, table)
+    assert persons_per_class(found) >= 4
+    if "keep_links" in mode:
+        assert min(sequences(found, "whose", [*QUASI, "weight"]).values()) >= 4
+    else:
+        assert several_values(found) == 1

@@ -14,6 +14,7 @@ import shoal
 from shoal.cli.application import app
 from shoal.core.grouping import canonical_labels
 from shoal.errors import ParameterError, RequirementNotMet
+from shoal.flow import person_requirements as person_requirements_stage
 from shoal.flow import released as released_stage
 from shoal.flow import satisfy
 from shoal.privacy.confidential import Values
@@ -324,3 +325,17 @@ def test_household_risk_is_in_assessment_and_manifest():
     assert any("link" in meaning for *_, meaning in found.figures())
     alone = shoal.assess(table.drop("patient"), quasi=QUASI, household="home", unnamed="other").persons
     assert (alone.persons, alone.households) == (table.height, 20)
+
+
+def test_the_better_of_two_starts_is_kept(monkeypatch):
+    """Rows of a few persons make the table by records far less diverse than its persons are."""
+    rng = np.random.default_rng(3)
+    table = stays(persons=150, seed=3, most=3).drop("row")
+    few = table.filter(pl.col("patient").is_in([f"p{i}" for i in range(15)])).with_columns(diagnosis=pl.lit("a"))
+    table = pl.concat([table, *[few.with_columns(pl.col("age") + int(shift)) for shift in rng.integers(-9, 9, 6)]])
+    given = {"alpha": 0.5, "confidential": ["diagnosis"], "accept_relinking": True}
+    best = protect(table, **given)
+    assert counted(best, table)["alpha"] <= 0.5
+    right = person_requirements_stage._squared_error
+    monkeypatch.setattr(person_requirements_stage, "_squared_error", lambda *given: -right(*given))  # the worse one
+    assert best.loss.information_loss < protect(table, **given).loss.information_loss

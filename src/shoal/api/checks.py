@@ -14,13 +14,14 @@ from shoal.core.arguments import checked
 from shoal.core.choices import choice
 from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import GroupTooSmall, ParameterError
+from shoal.errors import GroupTooSmall, ParameterError, RequirementNotMet
 from shoal.flow.released import require
 from shoal.flow.units import UnitIndex
 from shoal.privacy.assessment import Assessment, ColumnAssessment, assess_column
 from shoal.privacy.confidential import ConfidentialAs, Values, joint_values, read_values
 from shoal.privacy.equivalence_classes import EquivalenceClasses, MissingSemantics, equivalence_classes
 from shoal.privacy.k_anonymity import Classes, class_labels, verify_k
+from shoal.privacy.kept_constants import with_several_values
 from shoal.privacy.person_risk import person_figures
 from shoal.privacy.person_values import count_person_values
 from shoal.schema.columns import Kind, ReleaseWeight, Role, Schema, names_list
@@ -48,6 +49,7 @@ def assess(
     time: str | None = None,
     of: str | None = None,
     keep_links: bool | None = None,
+    constant: Sequence[str] | None = None,
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
@@ -94,6 +96,8 @@ def assess(
     keep_links
         Whether the unit is a code that was released to keep the rows of a person linked; they are then in the order of
         the history.
+    constant
+        Quasi-identifiers that are to have one value in all rows of a person; counted where persons are known.
     schema
         A schema, the path of a schema file, or TOML text; the other arguments override it.
     kinds
@@ -160,7 +164,7 @@ def assess(
         "quasi": quasi, "confidential": confidential, "identifiers": identifiers, "other": other, "unnamed": unnamed,
         "unit": unit, "household": household, "time": time, "kinds": kinds, "orders": orders,
         "hierarchies": hierarchies, "sampling_weight": sampling_weight, "release_weight": release_weight,
-        "known": known, "strata": strata, "keep_links": keep_links,
+        "known": known, "strata": strata, "keep_links": keep_links, "constant": constant,
     }  # fmt: skip
     given = [*names_list(quasi or ()), *names_list(confidential or ()), *names_list(strata or ())]
     table = load_for_counting(data, given, ReadOptions.of(read_options), progress)
@@ -203,8 +207,17 @@ def assess(
         persons=None
         if persons.index is None
         else person_figures(matching, persons.index.unit, persons.index.household, threshold=threshold),
+        several_values=_several_values(table, full, persons),
         backend=backend_of(table.native),
     )
+
+
+def _several_values(table: Table, schema: Schema, persons: Persons) -> dict[str, int]:
+    """Return how many persons or households have several values in each column that is to stay constant."""
+    codes = persons.codes
+    if codes is None:
+        return {}
+    return {name: with_several_values(class_labels(table, [name]), codes) for name in schema.constant}
 
 
 def _k(table: Table, names: Sequence[str], semantics: MissingSemantics, persons: Persons) -> int:
@@ -228,6 +241,7 @@ def verify(
     time: str | None = None,
     of: str | None = None,
     keep_links: bool | None = None,
+    constant: Sequence[str] | None = None,
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
@@ -267,7 +281,7 @@ def verify(
         Quasi-identifiers, which are counted together.
     confidential
         Confidential (sensitive) attributes, for the further requirements.
-    identifiers, other, unnamed, unit, household, time, of, keep_links, schema, kinds, orders, hierarchies,
+    identifiers, other, unnamed, unit, household, time, of, keep_links, constant, schema, kinds, orders, hierarchies,
     sampling_weight, release_weight, known, strata, confidential_as, missing_semantics, original, record
         As in :func:`shoal.assess`.
     l, l_kind, c, p, alpha, t, beta, delta, max_share
@@ -296,7 +310,7 @@ def verify(
         not (requirements.beyond_k or max_share)
         and schema is None
         and missing_semantics == "distinct"
-        and not (sampling_weight or known or unit or household or time or of)
+        and not (sampling_weight or known or unit or household or time or of or constant)
         and original is None
         and record is None
     ):
@@ -315,8 +329,8 @@ def verify(
             return verify_k(data, names, k)
     found = assess(
         data, quasi=quasi, confidential=confidential, identifiers=identifiers, other=other, unnamed=unnamed,
-        unit=unit, household=household, time=time, of=of, keep_links=keep_links, original=original, record=record,
-        schema=schema, kinds=kinds, orders=orders, hierarchies=hierarchies,
+        unit=unit, household=household, time=time, of=of, keep_links=keep_links, constant=constant,
+        original=original, record=record, schema=schema, kinds=kinds, orders=orders, hierarchies=hierarchies,
         sampling_weight=sampling_weight, release_weight=release_weight, known=known,
         strata=strata, confidential_as=confidential_as, missing_semantics=missing_semantics,
         l=requirements.recursive_l, read_options=read_options, progress=progress,
@@ -329,6 +343,9 @@ def verify(
         raise GroupTooSmall(
             f"k={k} is violated: with the sampling weight, the smallest class has {found.k_with_weight} {total}"
         )
+    for name, several in found.several_values.items():
+        if several:
+            raise RequirementNotMet(f'column "{name}" is to stay constant, but has several values in {several} persons')
     require(found, requirements)
     return classes
 

@@ -96,8 +96,6 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
             ],
             False,
         ),
-    },
-    "histories": {
         "constant": (
             _names(
                 "Quasi-identifiers that keep one value in all rows of a person; auto for all that are constant, none "
@@ -105,6 +103,8 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
             ),
             None,
         ),
+    },
+    "histories": {
         "slots": (
             _one(str, "Rows of histories are compared by rank from the last (default) or first row, or by time."), None,
         ),

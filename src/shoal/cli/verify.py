@@ -61,6 +61,7 @@ def verify_command(
         )
     achieved = assessment.achieved(requirements)
     holds = assessment.satisfies_k(k) and all(enough for _, _, enough in achieved.values())
+    holds &= not any(assessment.several_values.values())
     if given.json:
         flags.print_json(_result(assessment, k, achieved, holds=holds))
     elif not given.quiet:
@@ -111,6 +112,7 @@ def _result(assessment: Any, k: int, achieved: dict[str, Any], *, holds: bool) -
             for name, (requested, value, _) in achieved.items()
         },
         **({} if assessment.persons is None else {"persons": assessment.persons.to_dict()}),
+        **({"several_values": dict(assessment.several_values)} if assessment.several_values else {}),
         "records": assessment.records,
         "classes": int(assessment.sizes.size),
         "records_below": assessment.records_below(k),
@@ -138,6 +140,9 @@ def _draw(assessment: Any, k: int, achieved: dict[str, Any]) -> None:
         out.print(f"rows: the smallest class has {int(assessment.sizes.min()):,} of {assessment.records:,} records")
     for note in assessment.notes:
         out.print(printable(note), soft_wrap=True)
+    for name, several in assessment.several_values.items():
+        found = f": {several:,} {'household' if assessment.of == 'households' else 'person'}s have several values"
+        out.print(Text.assemble(f"constant {printable(name)} is ", _verdict(not several), found))
     if assessment.k_with_weight is not None:
         text = f" with the sampling weight: the smallest class has {assessment.k_with_weight:,} {noun}"
         counted = [f"k={k} is ", _verdict(assessment.satisfies_k(k))] if assessment.weight_counts else ["not counted,"]

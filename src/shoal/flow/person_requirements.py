@@ -1,9 +1,10 @@
 """Requirements on confidential attributes where persons have several rows: every group satisfies them by persons.
 
-Groups first satisfy the requirements by records, as far as these can be satisfied at all, which is quick and leaves few
-groups to change; then groups that violate one by persons are joined with near ones, and measured again after every
-join (:mod:`shoal.privacy.person_joins`). Groups that get the same released values form one class, so they are
-joined and measured too.
+Groups first satisfy the requirements by records, as far as these can be satisfied at all, which often leaves few groups
+to change; then groups that violate one by persons are joined with near ones, and measured again after every join
+(:mod:`shoal.privacy.person_joins`). The same joins are made without the first step, and the better result is kept,
+since records may violate what persons satisfy and the other way round. Groups that get the same released values form
+one class, so they are joined and measured too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import ParameterError, RequirementNotMet
+from shoal.errors import GroupTooLarge, ParameterError, RequirementNotMet, ShoalError
 from shoal.flow.group import Blocks, Grouped, StepRecord
 from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.privacy.counts import Floats
@@ -95,13 +96,31 @@ def persons_satisfied(
     if not rule.violation(grouped.grouping.labels).any():
         return grouped.regrouped(grouped.grouping.labels, StepRecord("requirements by persons", {"joins": 0}))
     table, codes = _by_records(rule, confidential, counted, grouped.blocks)
-    found = joined(enforce(grouped, table, codes), rule, data, progress)
-    if rule.violated(found.grouping.labels) is not None:  # another start may lead elsewhere
-        found = joined(grouped, rule, data, progress)
-    problem = rule.violated(found.grouping.labels)
-    if problem is not None:
-        raise unmet(*problem)
-    return found
+    # records may violate what persons satisfy, and the other way round: neither start is always the better one
+    found: list[Grouped] = []
+    problems: list[ShoalError] = []
+    for by_records in (True, False):
+        try:
+            start = enforce(grouped, table, codes) if by_records else grouped
+            each = joined(start, rule, data, progress)
+        except GroupTooLarge as problem:  # max_size leaves no room for these joins
+            problems.append(problem)
+            continue
+        violated = rule.violated(each.grouping.labels)
+        if violated is None:
+            found.append(each)
+        else:
+            problems.append(unmet(*violated))
+    if not found:
+        raise problems[0]
+    return min(found, key=lambda each: _squared_error(data, each.grouping.labels))
+
+
+def _squared_error(data: MethodData, labels: Integers) -> float:
+    """Return the squared error of the coordinates within groups, up to a constant: minus that between groups."""
+    sizes = np.bincount(labels)
+    sums = (np.bincount(labels, column.astype(np.float64)) for column in data.points().T)
+    return -sum(float((total**2 / sizes).sum()) for total in sums)
 
 
 def joined(grouped: Grouped, rule: PersonRequirements, data: MethodData, progress: Progress = SILENT) -> Grouped:

@@ -197,6 +197,8 @@ class Assessment:
     persons
         Risk and shares of persons, where a unit says whose rows the rows are. The figures of confidential columns then
         count persons, otherwise records.
+    several_values
+        For each column that is to stay constant, the number of persons or households with several values.
     backend
         The library of the DataFrame that :meth:`table` returns: ``polars``, ``pandas`` or ``pyarrow``.
 
@@ -230,6 +232,7 @@ class Assessment:
     units: Integers | None = None
     notes: tuple[str, ...] = ()
     persons: PersonFigures | None = None
+    several_values: Mapping[str, int] = field(default_factory=dict)
     backend: str = field(default="polars", kw_only=True)
 
     @property
@@ -353,6 +356,7 @@ class Assessment:
             "records": self.records,
             **({} if self.units is None else {"of": str(self.of), "k_rows": int(self.sizes.min())}),
             **({"notes": list(self.notes)} if self.notes else {}),
+            **({"several_values": dict(self.several_values)} if self.several_values else {}),
             "classes": int(self.sizes.size),
             "quasi": list(self.quasi),
             "confidential": list(self.confidential),

@@ -40,6 +40,18 @@ def require_constant(table: Table, names: Sequence[str], owners: Integers) -> No
         require_one_each(class_labels(table, [name]), owners, f'column "{name}" is')
 
 
+def with_several_values(labels: Integers, owners: Integers) -> int:
+    """Return how many persons or households have several labels in their rows.
+
+    Examples
+    --------
+    >>> with_several_values(np.array([0, 1, 0]), np.array([4, 4, 2]))
+    1
+    """
+    compact = np.unique(owners, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return int((distinct_per_class(compact, labels) > 1).sum())
+
+
 def require_one_each(labels: Integers, owners: Integers, what: str) -> None:
     """Raise where the rows of an owner have several labels; ``what`` begins the sentence.
 
@@ -47,8 +59,7 @@ def require_one_each(labels: Integers, owners: Integers, what: str) -> None:
     --------
     >>> require_one_each(np.array([0, 1]), np.array([0, 1]), "all columns are")
     """
-    compact = np.unique(owners, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    several = int((distinct_per_class(compact, labels) > 1).sum())
+    several = with_several_values(labels, owners)
     if several:
         found = "1 person or household has" if several == 1 else f"{several:,} persons or households have"
         raise RequirementNotMet(f"{what} to stay constant, but {found} several values")
