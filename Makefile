@@ -48,6 +48,7 @@ layers: ## import-linter: packages import lower packages only
 docs: ## renew the generated pages and build the site into site/
 	$(PYTHON) docs/method_pages.py
 	$(PYTHON) docs/api.py
+	$(PYTHON) docs/run_file.py
 	$(PYTHON) -m mkdocs build --strict
 
 bench: ## run all benchmarks

@@ -35,7 +35,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         people = Path(folder, "people.csv")
         datasets.patients(1000).write_csv(people)
-        quasi = ("--quasi", "age,income,height,sex", "-o", str(Path(folder, "safe.csv")), "--quiet")
+        quasi = ("--quasi", "age,income,height,sex", "-o", str(Path(folder, "safe.csv")), "--quiet", "--force")
         protect = ("-m", "shoal", "protect", str(people), "-k", "5", *quasi)
         if chosen.cold:
             for method in ("mdav", "auto"):

@@ -43,7 +43,7 @@ assert run("verify", "safe.parquet", "-k", "50", *quasi, "--quiet").returncode =
 
 # %% The same input and plan give the same bytes, so a job can be repeated and compared
 first = (folder / "safe.parquet").read_bytes()
-run("protect", "patients.parquet", "-k", "5", *quasi, *policy, "-o", "safe.parquet", "--threads", "1")
+run("protect", "patients.parquet", "-k", "5", *quasi, *policy, "-o", "safe.parquet", "--threads", "1", "--force")
 assert (folder / "safe.parquet").read_bytes() == first
 manifest = json.loads((folder / "safe.manifest.json").read_text(encoding="utf-8"))
 print(manifest["plan"], manifest["output"]["fingerprint"])

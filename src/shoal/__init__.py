@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from shoal.api.protect import group, protect, run_plan
     from shoal.api.release import Release
     from shoal.api.release_check import verify_release
+    from shoal.api.repeat import load_run, save_run
     from shoal.core.grouping import Grouping
     from shoal.core.hierarchy import Hierarchy
     from shoal.core.progress import Progress
@@ -34,27 +35,33 @@ if TYPE_CHECKING:
     from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
     from shoal.schema.hierarchy_sources import read_hierarchy
     from shoal.schema.loading import load_with_schema as load_table
-    from shoal.schema.plan import MethodCall, Plan, ReadOptions
+    from shoal.schema.plan import MethodCall, Plan, ReadOptions, ResolvedMethod
     from shoal.schema.requirements import Requirements
+    from shoal.schema.run_file import Accepted, InputFiles, OutputFiles, RunFile
 
 _HOMES = {
+    "Accepted": "shoal.schema.run_file",
     "Column": "shoal.schema.columns",
     "Encoding": "shoal.flow.encoding",
     "Grouping": "shoal.core.grouping",
     "Hierarchy": "shoal.core.hierarchy",
     "HolderRecord": "shoal.flow.holder_record",
+    "InputFiles": "shoal.schema.run_file",
     "Kind": "shoal.schema.columns",
     "MethodCall": "shoal.schema.plan",
     "Missing": "shoal.schema.columns",
     "Objective": "shoal.methods.contract",
     "Outcome": "shoal.methods.contract",
+    "OutputFiles": "shoal.schema.run_file",
     "Plan": "shoal.schema.plan",
     "Progress": "shoal.core.progress",
     "ReadOptions": "shoal.schema.plan",
     "Recode": "shoal.schema.columns",
     "Release": "shoal.api.release",
     "Requirements": "shoal.schema.requirements",
+    "ResolvedMethod": "shoal.schema.plan",
     "Role": "shoal.schema.columns",
+    "RunFile": "shoal.schema.run_file",
     "Schema": "shoal.schema.columns",
     "all_methods": "shoal.methods.registry",
     "assess": "shoal.api.checks",
@@ -64,6 +71,7 @@ _HOMES = {
     "get_method": "shoal.methods.registry",
     "group": "shoal.api.protect",
     "group_records": "shoal.flow.group",
+    "load_run": "shoal.api.repeat",
     "load_table": "shoal.schema.loading:load_with_schema",
     "method": "shoal.methods.registry",
     "optimal_1d": "shoal.methods.univariate.optimal_1d",
@@ -77,6 +85,7 @@ _HOMES = {
     "run_method": "shoal.methods.running:run",
     "run_plan": "shoal.api.protect",
     "satisfy_requirements": "shoal.flow.satisfy",
+    "save_run": "shoal.api.repeat",
     "utility": "shoal.evaluate.utility",
     "verify": "shoal.api.checks",
     "verify_release": "shoal.api.release_check",
@@ -84,23 +93,28 @@ _HOMES = {
 _MODULES = ("datasets", "dp", "errors")
 
 __all__ = [
+    "Accepted",
     "Column",
     "Encoding",
     "Grouping",
     "Hierarchy",
     "HolderRecord",
+    "InputFiles",
     "Kind",
     "MethodCall",
     "Missing",
     "Objective",
     "Outcome",
+    "OutputFiles",
     "Plan",
     "Progress",
     "ReadOptions",
     "Recode",
     "Release",
     "Requirements",
+    "ResolvedMethod",
     "Role",
+    "RunFile",
     "Schema",
     "all_methods",
     "assess",
@@ -113,6 +127,7 @@ __all__ = [
     "get_method",
     "group",
     "group_records",
+    "load_run",
     "load_table",
     "method",
     "optimal_1d",
@@ -126,6 +141,7 @@ __all__ = [
     "run_method",
     "run_plan",
     "satisfy_requirements",
+    "save_run",
     "utility",
     "verify",
     "verify_release",

@@ -261,7 +261,7 @@ def test_ten_values_of_k_encode_the_table_once(people, monkeypatch):
 
     fitted, encoded = [], []
     fit, encode = module.fit_encoding, MethodData._encoded
-    monkeypatch.setattr(module, "fit_encoding", lambda *given: fitted.append(1) or fit(*given))
+    monkeypatch.setattr(module, "fit_encoding", lambda *given, **named: fitted.append(1) or fit(*given, **named))
     monkeypatch.setattr(MethodData, "_encoded", lambda *given, **named: encoded.append(1) or encode(*given, **named))
     shoal.compare(people, range(2, 12), methods=["mdav"], **ROLES)
     assert (len(fitted), len(encoded)) == (1, 1)

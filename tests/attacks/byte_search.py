@@ -10,6 +10,7 @@ import gc
 import gzip
 import struct
 import types
+import zipfile
 import zlib
 
 import numpy as np
@@ -27,8 +28,11 @@ def file_contents(path):
     found = [raw]
     if path.suffix == ".gz":
         found.append(gzip.decompress(raw))
-    if path.suffix in {".parquet", ".feather", ".arrow", ".ipc"}:
+    if path.suffix in {".parquet", ".feather", ".arrow", ".ipc", ".zst"}:
         found += [part for magic, codec in ((ZSTD, "zstd"), (LZ4, "lz4")) for part in _frames(raw, magic, codec)]
+    if path.suffix == ".xlsx":
+        with zipfile.ZipFile(path) as book:
+            found += [book.read(name) for name in book.namelist()]
     if path.suffix == ".sav":
         found.append(_without_row_compression(raw[raw.index(struct.pack("<ii", 999, 0)) + 8 :]))
     if path.suffix == ".zsav":

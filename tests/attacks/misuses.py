@@ -389,7 +389,6 @@ def further_misuses(folder):
         "objects": lambda: shoal.protect(
             pl.DataFrame({"a": pl.Series([object()] * 4, dtype=pl.Object)}), 2, quasi=["a"]
         ),
-        "lazy": lambda: shoal.protect(pl.LazyFrame({"a": [1] * 4}), 2, quasi=["a"]),
         "Encoding.load text": lambda: shoal.Encoding.load("/etc/hostname"),
         "Encoding.load dir": lambda: shoal.Encoding.load("/tmp"),
         "method": lambda: shoal.get_method(lambda: 0),

@@ -5,9 +5,11 @@ import io
 import random
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import shoal
+from shoal.tables import Table, write_table
 
 from attacks.bad_commands import PEOPLE
 
@@ -40,14 +42,21 @@ def frame_bytes(write):
     return stream.getvalue()
 
 
+def xlsx_bytes(folder):
+    write_table(Table.from_native(PEOPLE), folder / "people.xlsx")
+    return (folder / "people.xlsx").read_bytes()
+
+
 FORMATS = {
     "csv": lambda _: PEOPLE.write_csv().encode(),
     "semicolons.csv": lambda _: PEOPLE.write_csv(separator=";").encode(),
     "latin.csv": lambda _: PEOPLE.write_csv().replace("sex", "säx").encode("latin-1"),
     "utf16.csv": lambda _: PEOPLE.write_csv().encode("utf-16"),
     "csv.gz": lambda _: gzip.compress(PEOPLE.write_csv().encode(), mtime=0),
+    "csv.zst": lambda _: pa.Codec("zstd").compress(PEOPLE.write_csv().encode(), asbytes=True),
     "parquet": lambda _: frame_bytes("write_parquet"),
     "arrow": lambda _: frame_bytes("write_ipc"),
+    "xlsx": xlsx_bytes,
     "sav": sav_bytes,
     "dta": dta_bytes,
 }
@@ -131,7 +140,7 @@ def test_a_line_of_a_gigabyte_is_refused_without_reading_it_all(tmp_path, compre
 def test_a_damaged_file_is_read_or_refused(name, tmp_path, repetitions, record):
     content = FORMATS[name](tmp_path)
     number = repetitions(60, attacks=1_500)
-    path = tmp_path / f"damaged.{name.rpartition('.')[2] if name != 'csv.gz' else name}"
+    path = tmp_path / f"damaged.{name.rpartition('.')[2] if not name.endswith(('.gz', '.zst')) else name}"
     for seed in range(number):
         path.write_bytes(damaged(random.Random(f"{name} {seed}"), content))
         attacked(path, {"quasi": ["age"]})

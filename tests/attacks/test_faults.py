@@ -18,6 +18,7 @@ from shoal.errors import FileProblem
 from shoal.tables import atomic, read_table, write_files
 from shoal.tables.journal import finish_interrupted
 
+NAMES = ["safe.csv", "safe.csv.gz", "safe.csv.zst", "safe.parquet", "safe.feather", "safe.sav", "safe.dta", "safe.xlsx"]
 PLACES = {"table": "safe.csv", "manifest": "safe.manifest.json", "report": "other/report.html"}
 DEATHS = [("before", "die"), ("after", "die")]
 ERRORS = [(when, number) for when in ("before", "after") for number in (errno.ENOSPC, errno.EIO)]
@@ -209,7 +210,7 @@ def release_writer(name, places):
     return write
 
 
-@pytest.mark.parametrize("name", ["safe.csv", "safe.csv.gz", "safe.parquet", "safe.feather", "safe.sav", "safe.dta"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("fault", [*DEATHS, *ERRORS])
 def test_a_release_of_every_format_is_old_or_new(tmp_path, name, fault, record, every):
     existing = name in {"safe.csv", "safe.parquet"}
@@ -218,7 +219,7 @@ def test_a_release_of_every_format_is_old_or_new(tmp_path, name, fault, record, 
     record("faults in writing a release", len(found))
 
 
-@pytest.mark.parametrize("name", ["safe.csv", "safe.csv.gz", "safe.parquet", "safe.feather", "safe.sav", "safe.dta"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("limit", [0, 100, 700, 2_500])
 def test_a_limit_of_the_file_size_leaves_the_old_files(tmp_path, name, limit, monkeypatch):
     resource = pytest.importorskip("resource")

@@ -16,6 +16,7 @@ from itertools import product
 
 import narwhals as nw
 import numpy as np
+import openpyxl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -38,7 +39,7 @@ ROWS, BEFORE, AFTER, K = 24, 5, 7, 3
 KINDS = {"age": Kind.NUMERIC, "wage": Kind.NUMERIC, "born": Kind.NUMERIC, "day": Kind.NUMERIC, "town": Kind.NOMINAL}
 ROLES = {"quasi": [*KINDS, "level"], "confidential": ["diagnosis", "visits"], "identifiers": ["person", "number"]}
 LEVELS = ["level-never-asked-qz", "level-low-qz", "level-middle-qz", "level-high-qz"]
-OUTPUTS = ("csv", "csv.gz", "tsv", "parquet", "arrow", "feather", "ipc", "sav", "zsav", "dta", "xpt")
+OUTPUTS = ("csv", "csv.gz", "csv.zst", "tsv", "parquet", "arrow", "feather", "ipc", "sav", "zsav", "dta", "xpt", "xlsx")
 ABOUT = "planted-about-the-file-qz"
 
 
@@ -57,7 +58,7 @@ class Planted:
             "age": rng.integers(2**45, 2**46, n).tolist(),
             "wage": (rng.integers(2**33, 2**40, n) / 2**24).tolist(),
             "born": [dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=int(m) // 1000 * 1000) for m in micro],
-            "day": [dt.date(1800, 1, 1) + dt.timedelta(days=int(day)) for day in rng.permutation(40_000)[:n]],
+            "day": [dt.date(1901, 1, 1) + dt.timedelta(days=int(day)) for day in rng.permutation(40_000)[:n]],
             "town": [towns[code] for code in rng.integers(0, len(towns), n)],
             "level": [LEVELS[code] for code in rng.integers(2, 4, n)],
             "diagnosis": tokens[2 * n : 3 * n],
@@ -90,13 +91,14 @@ def forms(value):
     if isinstance(value, int):
         return [str(value).encode(), struct.pack("<q", value), struct.pack("<d", value), of_sas(value)]
     if isinstance(value, float):
-        return [repr(value).encode(), struct.pack("<d", value), of_sas(value)]
+        return [repr(value).encode(), f"{value:.16g}".encode(), struct.pack("<d", value), of_sas(value)]
     if isinstance(value, dt.datetime):
         micro = (value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
         whole = [struct.pack("<q", number) for number in (micro, micro * 1000, micro // 1000)]
         spss, stata, sas = micro / 1e6 + 12_219_379_200, micro / 1e3 + 315_619_200_000, micro / 1e6 + 315_619_200
         times = [struct.pack("<d", near) for time in (spss, stata) for near in neighbours(time)]
-        return [str(value).encode(), value.isoformat().encode(), *whole, *times, *map(of_sas, neighbours(sas))]
+        excel = [repr(float(near)).encode() for near in neighbours(openpyxl.utils.datetime.to_excel(value))]
+        return [str(value).encode(), value.isoformat().encode(), *whole, *times, *map(of_sas, neighbours(sas)), *excel]
     return [str(value).encode()]
 
 
@@ -196,7 +198,8 @@ FRAMES = {
 def text_file(path):
     frame = polars(part=False).with_columns(pl.col("born").dt.to_string("%Y-%m-%d %H:%M:%S%.6f"))
     content = frame.write_csv(separator="\t" if ".tsv" in path.name else ",").encode()
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    packed = {".gz": gzip.compress, ".zst": lambda data: pa.Codec("zstd").compress(data, asbytes=True)}
+    path.write_bytes(packed.get(path.suffix, bytes)(content))
 
 
 def arrow_file(path):
@@ -226,8 +229,20 @@ def statistics_file(path):
     )  # fmt: skip
 
 
+def excel_file(path):
+    frame = polars(part=False, categories=False).with_columns(pl.col("level").cast(pl.String))
+    frame = frame.with_columns(pl.col("day").cast(pl.String))
+    book = openpyxl.Workbook()
+    for row in [frame.columns, *frame.rows()]:
+        book.active.append(row)
+    book.properties.creator = book.properties.title = ABOUT
+    book.active.title = ABOUT
+    book.save(path)
+
+
 FILES = {
-    **dict.fromkeys(("csv", "csv.gz", "tsv"), text_file),
+    "xlsx": excel_file,
+    **dict.fromkeys(("csv", "csv.gz", "csv.zst", "tsv"), text_file),
     **dict.fromkeys(("parquet", "arrow", "feather", "ipc"), arrow_file),
     **dict.fromkeys(("sav", "zsav", "dta", "xpt"), statistics_file),
 }

@@ -9,6 +9,7 @@ import struct
 from collections import Counter
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -25,17 +26,24 @@ from shoal.privacy.k_anonymity import count_classes
 from shoal.tables import Table
 
 NAMES = ["safe.csv", "safe.tsv", "safe.csv.gz", "safe.parquet", "safe.arrow", "safe.feather", "safe.sav", "safe.zsav",
-         "safe.dta", "safe.xpt"]  # fmt: skip
+         "safe.dta", "safe.xpt", "safe.xlsx", "safe.csv.zst"]  # fmt: skip
 K = 3
 
 
 def written_keys(path, names):
     """Return the key of each record as another program reads it: text as text, numbers by their bits."""
-    if path.suffix in {".csv", ".tsv", ".gz"}:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    if path.suffix in {".csv", ".tsv", ".gz", ".zst"}:
+        unpack = {
+            ".gz": gzip.decompress,
+            ".zst": lambda data: pa.CompressedInputStream(io.BytesIO(data), "zstd").read(),
+        }
+        content = unpack.get(path.suffix, bytes)(path.read_bytes())
         text = io.StringIO(content.decode(), newline="")
         rows = list(csv.DictReader(text, delimiter="\t" if path.suffix == ".tsv" else ","))
         return [tuple(row[name] for name in names) for row in rows]
+    if path.suffix == ".xlsx":
+        header, *rows = openpyxl.load_workbook(path).active.iter_rows(values_only=True)
+        return [tuple(bits(row[header.index(name)]) for name in names) for row in rows]
     if path.suffix == ".parquet":
         table = pyarrow.parquet.ParquetFile(path).read()
     elif path.suffix in {".arrow", ".feather"}:

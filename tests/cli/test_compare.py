@@ -91,7 +91,7 @@ def test_protect_by_a_hierarchy_file_and_globally(people, tmp_path):
     assert set(pl.read_csv(safe)["region"]) <= {*regions, "a", "b", "*"}
     assert run("verify", safe, "-k", "5", "--quasi", "age,region", "--unnamed", "other").returncode == 0
     broken = run(
-        "protect", people, "-k", "5", "--quasi", "region", "--hierarchy", "region=none.csv", "-o", safe,
+        "protect", people, "-k", "5", "--quasi", "region", "--hierarchy", "region=none.csv", "-o", safe, "--force",
         "--unnamed", "other",
     )  # fmt: skip
     assert broken.returncode == 2

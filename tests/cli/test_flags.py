@@ -20,11 +20,12 @@ FUNCTIONS = {
     "evaluate": evaluate,
 }
 OF_ARGUMENT = {  # arguments of Python that are written in another number, or as several options
+    "read_identifiers": ["--holder-record"],  # they are read for the record only
     "column_weights": ["--column-weight"],
     "hierarchies": ["--hierarchy"],
     "kinds": ["--numeric", "--nominal", "--ordinal"],
     "orders": ["--ordinal"],
-    "read_options": ["--delimiter", "--encoding", "--decimal", "--na-values"],
+    "read_options": ["--delimiter", "--encoding", "--decimal", "--na-values", "--sheet"],
     "progress": ["--quiet"],
     "options": ["--option"],
     "data": [],

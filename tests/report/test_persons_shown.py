@@ -85,7 +85,7 @@ def test_comparisons_name_what_k_counts(table):
     found = shoal.compare(table, [4], methods=["mdav"], quasi=QUASI, unit="patient", unnamed="other")
     (line,) = found.combinations
     release = protect(table, k=4)
-    assert (line.of, line.k_achieved, line.k_rows) == ("units", release.k, release.classes.k_rows)
+    assert (line.k_of, line.k_achieved, line.k_rows) == ("units", release.k, release.classes.k_rows)
     assert line.highest_risk == pytest.approx(release.risk.persons.risk.highest)
     assert line.highest_share == pytest.approx(release.risk.persons.share.highest)
     assert f"{release.k} persons ({release.classes.k_rows} records)" in str(found)

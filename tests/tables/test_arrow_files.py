@@ -89,13 +89,12 @@ def test_the_head_has_the_first_rows(tmp_path, name):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("values", [[[1]], [{"x": 1}], pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64()))])
-def test_a_nested_column_raises_an_error_with_its_name(tmp_path, name, values):
+def test_a_nested_column_is_read_and_written(tmp_path, name, values):
     save(pa.table({"a": [1], "visits": values}), tmp_path / name)
     for read in (read_table, read_head):
-        with pytest.raises(
-            SchemaError, match=r'column "visits" is nested \(.*\); flatten it into plain columns or drop'
-        ):
-            read(tmp_path / name)
+        table = read(tmp_path / name)
+        write_table(table, tmp_path / f"out-{name}")
+        assert read(tmp_path / f"out-{name}").native["visits"].to_pylist() == table.native["visits"].to_pylist()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -212,8 +212,8 @@ class TestCheckOutput:
         ("name", "text"),
         [
             (
-                "a.xlsx",
-                r'the extension ".xlsx" is unknown; choose from: .csv, .tsv, .txt \(each also with .gz\), .parquet',
+                "a.xls",
+                r'the extension ".xls" is unknown; choose from: .csv, .tsv, .txt \(each also with .gz or .zst\)',
             ),
             ("a", "the name has no extension; choose from: .csv"),
             ("a.parquet.gz", 'the extension ".parquet.gz" is unknown'),

@@ -272,3 +272,57 @@ def test_without_pyreadstat_the_command_to_install_it_is_named(source, monkeypat
         with pytest.raises(MissingExtra, match=r'install it with: pip install "shoal\[stats-files\]"'):
             use()
     assert not source.with_stem("out").exists()
+
+
+def test_labels_of_integers_in_spss_survive(tmp_path):
+    """SPSS has floats only: labels come with the keys 1.0 and 2.0, and the column is one of integers here."""
+    frame = pl.DataFrame({"sex": pl.Series([1, 2, 1], dtype=pl.Int32), "pay": [100.0, 200.0, 300.0]})
+    pyreadstat.write_sav(
+        frame, tmp_path / "a.sav", variable_value_labels={"sex": {1: "m", 2: "f"}, "pay": {100.0: "least"}},
+        variable_format={"sex": "F1.0", "pay": "DOLLAR8"}, variable_measure={"sex": "nominal"},
+    )  # fmt: skip
+    table = read_table(tmp_path / "a.sav")
+    assert table.column("sex").dtype == table.column("pay").dtype == nw.Int64
+    write_table(table, tmp_path / "b.sav")
+    (before, said), (after, says) = (metadata(tmp_path / name) for name in ("a.sav", "b.sav"))
+    assert after.equals(before)
+    assert says == said
+
+
+def test_labels_that_stata_does_not_allow_are_cut(tmp_path):
+    pyreadstat.write_sav(FRAME, tmp_path / "a.sav", column_labels={"age": "ä" * 100})
+    write_table(read_table(tmp_path / "a.sav"), tmp_path / "a.dta")
+    assert metadata(tmp_path / "a.dta")[1]["column_names_to_labels"]["age"] == "ä" * 80
+
+
+@pytest.mark.parametrize(("name", "file"), [("_cons", "a.dta"), ("str5", "a.dta"), ("with", "a.sav"), ("_N_", "a.xpt")])
+def test_reserved_words_are_named(tmp_path, name, file):
+    with pytest.raises(SchemaError, match=f'the column name "{name}" is a reserved word of'):
+        write_table(Table.from_native(pl.DataFrame({name: [1]})), tmp_path / file)
+
+
+@pytest.mark.parametrize(("file", "kind"), [("a.dta", "%tm"), ("a.dta", "%tq"), ("a.sav", "MOYR8"), ("a.sav", "QYR8")])
+def test_formats_of_months_and_quarters_survive(tmp_path, file, kind):
+    frame = pl.DataFrame({"month": [541.0, 542.0]})
+    write = pyreadstat.write_dta if file == "a.dta" else pyreadstat.write_sav
+    write(frame, tmp_path / file, variable_format={"month": kind})
+    (tmp_path / "out").mkdir()
+    write_table(read_table(tmp_path / file), tmp_path / "out" / file)
+    after, says = metadata(tmp_path / "out" / file)
+    assert after["month"].to_list() == [541.0, 542.0]
+    assert says["original_variable_types"]["month"] == kind
+
+
+def test_short_floats_of_stata_keep_their_digits_and_empty_columns_their_type(tmp_path):
+    frame = pd.DataFrame(
+        {"x": pd.Series([0.1, 0.2], dtype="float32"), "none": pd.Series([None, None], dtype="float64")}
+    )
+    frame.to_stata(tmp_path / "a.dta", write_index=False)
+    table = read_table(tmp_path / "a.dta")
+    assert table.column("x").dtype == nw.Float32
+    write_table(table, tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text() == "x,none\n0.1,\n0.2,\n"
+    write_table(table, tmp_path / "b.dta")
+    pd.testing.assert_frame_equal(
+        pd.read_stata(tmp_path / "b.dta"), pd.read_stata(tmp_path / "a.dta").astype("float64"), check_exact=True
+    )

@@ -180,13 +180,12 @@ def test_columns_can_be_dropped_but_not_all():
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        ([1, 2], "a list is not a table; pass a pandas or polars DataFrame or a pyarrow Table"),
+        ([1, 2], "a list is not a table; pass a pandas or polars DataFrame, a pyarrow Table"),
         ({"a": [1]}, "a dict is not a table"),
         (np.zeros((2, 2)), "a ndarray is not a table"),
         (pd.Series([1]), "a Series is not a table"),
         (pl.Series([1]), "a Series is not a table"),
         (None, "a NoneType is not a table"),
-        (pl.LazyFrame({"a": [1]}), r"a LazyFrame holds no records yet; call .collect\(\) on it first"),
         (pl.DataFrame(), "the table has no columns"),
     ],
 )

@@ -138,7 +138,7 @@ def assess(
         The holder's record of the release, which states the order of its rows; not needed where original and release
         have the same order.
     read_options
-        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
+        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``; for Excel: ``sheet``.
     progress
         Progress callback.
 
@@ -287,7 +287,7 @@ def verify(
     l, l_kind, c, p, alpha, t, beta, delta, max_share
         As in :class:`shoal.Requirements`.
     read_options
-        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
+        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``; for Excel: ``sheet``.
     progress
         Progress callback.
 

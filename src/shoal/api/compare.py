@@ -64,7 +64,7 @@ class Combination:
     ----------
     method, k, l, t
         What was asked for.
-    requested_of, constant
+    of, constant
         What k was asked to count, and whether columns were kept constant within persons, where several were compared.
     selected_method
         The method that ``auto`` selected.
@@ -72,7 +72,7 @@ class Combination:
         Information loss, SSE / SST.
     k_achieved
         The number of what k counts in the smallest equivalence class of the finished table.
-    of
+    k_of
         What k counts: ``rows``, ``units`` (persons), ``households`` or ``histories``.
     k_rows
         The number of records in the smallest equivalence class.
@@ -101,7 +101,7 @@ class Combination:
     k: int
     l: float | None = None
     t: float | None = None
-    requested_of: str | None = None
+    of: str | None = None
     constant: bool = False
     selected_method: str = ""
     information_loss: float | None = None
@@ -118,7 +118,7 @@ class Combination:
     constant_loss: float | None = None
     varying_loss: float | None = None
     reason: str = ""
-    of: str = "rows"
+    k_of: str = "rows"
     k_rows: int | None = None
     highest_share: float | None = None
 
@@ -139,7 +139,7 @@ class Combination:
     @property
     def counted(self) -> str:
         """What k counts, and whether columns are kept constant: ``units, constants kept``."""
-        parts = [self.requested_of] if self.requested_of else []
+        parts = [self.of] if self.of else []
         return ", ".join([*parts, "constants kept"] if self.constant else parts)
 
 
@@ -170,7 +170,7 @@ class Comparison:
     @property
     def note(self) -> str:
         """What k and the risk count, where the table has persons or households with several rows; otherwise empty."""
-        counted = {Of(one.of) for one in self.combinations}
+        counted = {Of(one.k_of) for one in self.combinations}
         if self.persons is None and counted == {Of.ROWS}:
             return ""
         of = " or ".join(sorted(each.noun for each in counted))
@@ -277,8 +277,10 @@ class Comparison:
 
         return comparison_page(self, self.headings)
 
-    def write(self, *paths: str | Path) -> list[Path]:
+    def write(self, *paths: str | Path, overwrite: bool = True) -> list[Path]:
         """Write ``.csv``, ``.svg``, ``.png`` or ``.html`` files, all of them or none, by extension.
+
+        Existing files are replaced, unless ``overwrite`` is False.
 
         They state exact losses and successful attacks of the original, so that only their owner can read them (mode
         0600).
@@ -286,7 +288,7 @@ class Comparison:
         if not all(isinstance(path, str | Path) and str(path) for path in paths):
             raise ParameterError("a comparison is written to the paths of files, such as compared.html")
         places = [Path(path) for path in paths]
-        check_comparison_targets(places, self.inputs)
+        check_comparison_targets(places, self.inputs, overwrite=overwrite)
         texts: dict[str, Callable[[], str | bytes]] = {
             ".csv": self.csv, ".svg": self.svg, ".png": self.png, ".html": self.html, ".htm": self.html,
         }  # fmt: skip
@@ -322,7 +324,7 @@ def _row(one: Combination) -> tuple[str, ...]:
         method,
         f"{one.k}{targets}",
         _percent(one.information_loss, 2),
-        str(one.k_achieved) if one.of == Of.ROWS else f"{one.k_achieved} {Of(one.of).noun} ({one.k_rows} records)",
+        str(one.k_achieved) if one.k_of == Of.ROWS else f"{one.k_achieved} {Of(one.k_of).noun} ({one.k_rows} records)",
         _percent(one.highest_risk),
         _percent(one.average_risk),
         linkage,
@@ -336,7 +338,9 @@ def _percent(share: float | None, digits: int = 1) -> str:
     return "" if share is None else f"{100 * share:.{digits}f} %"
 
 
-def check_comparison_targets(places: Sequence[Path], inputs: Sequence[Path | FileNumber] = ()) -> None:
+def check_comparison_targets(
+    places: Sequence[Path], inputs: Sequence[Path | FileNumber] = (), *, overwrite: bool = True
+) -> None:
     """Raise, before any work, for files that cannot be written or have an unknown extension."""
     from shoal.report.comparison import check_png
 
@@ -347,7 +351,7 @@ def check_comparison_targets(places: Sequence[Path], inputs: Sequence[Path | Fil
             )
         if place.suffix.lower() == ".png":
             check_png()
-        check_output(place, inputs=inputs, table=False)
+        check_output(place, inputs=inputs, table=False, overwrite=overwrite)
 
 
 @checked
@@ -399,7 +403,7 @@ def compare(
     options
         Options of methods by name: ``{"auto": {"effort": "best"}}``.
     read_options
-        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
+        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``; for Excel: ``sheet``.
     progress
         Progress callback.
     choices
@@ -421,7 +425,8 @@ def compare(
     requirement_fields = [name for name in REQUIREMENT_FIELDS if name not in {"l", "t", "of"}]
     check_fields(choices, [*SCHEMA_FIELDS, *requirement_fields, *PERSON_FIELDS])
     reading = ReadOptions.of(read_options)
-    table, full = load(data, schema, {name: choices.get(name) for name in SCHEMA_FIELDS}, reading, progress)
+    fields = {name: choices.get(name) for name in SCHEMA_FIELDS}
+    table, full = load(data, schema, fields, reading, progress, read_identifiers=False)
     if methods is None:
         methods = DEFAULT_METHODS if table.n_rows <= SMALL_TABLE_RECORDS else DEFAULT_METHODS_LARGE
     methods = [methods] if isinstance(methods, str) or callable(methods) else list(methods)
@@ -442,7 +447,7 @@ def compare(
         check_k(line.k, line.k)
         _Task.plan_of(full, line, MethodCall(), requested, persons, decimals=decimals)
     progress.stage("preparing")
-    prepared = prepare(table, fit_encoding(table, full))
+    prepared = prepare(table, fit_encoding(table, full, distributions=False))
     arrays = MethodData(prepared)
     results = []
     for position, (call, line) in enumerate(grid, start=1):
@@ -460,15 +465,15 @@ def _modes(schema: Schema, given: Sequence[str | None]) -> list[dict[str, Any]]:
         histories = Requirements(of=of).counting(schema) == Of.HISTORIES
         if schema.constant and not histories:
             of = of or str(Requirements().counting(schema))
-            modes += [{"requested_of": of}, {"requested_of": of, "constant": True}]
+            modes += [{"of": of}, {"of": of, "constant": True}]
         else:
-            modes.append({"requested_of": of, "constant": bool(schema.constant)})
+            modes.append({"of": of, "constant": bool(schema.constant)})
     return modes
 
 
 def _searched(calls: list[MethodCall], schema: Schema, mode: Mapping[str, Any]) -> list[MethodCall]:
     """Return the methods of a line: one call where whole persons are grouped, which have a search of their own."""
-    whole = mode.get("constant") or Requirements(of=mode["requested_of"]).counting(schema) == Of.HISTORIES
+    whole = mode.get("constant") or Requirements(of=mode["of"]).counting(schema) == Of.HISTORIES
     return [MethodCall(seed=calls[0].seed)] if whole and calls else calls
 
 
@@ -523,7 +528,7 @@ class _Task:
         **further: Any,
     ) -> Plan:  # fmt: skip
         """Return the plan of a line; options that do not apply to it are left out."""
-        requirements = Requirements(k=line.k, **{**requested, "of": line.requested_of, "l": line.l, "t": line.t})
+        requirements = Requirements(k=line.k, **{**requested, "of": line.of, "l": line.l, "t": line.t})
         if not line.constant:
             columns = (replace(column, constant=None) for column in schema.columns)
             schema = replace(schema, columns=tuple(columns))
@@ -591,7 +596,7 @@ def _measured(
         selected_method=selected,
         information_loss=released.loss.information_loss,
         k_achieved=released.k,
-        of=str(released.plan.of),
+        k_of=str(released.plan.of),
         k_rows=int(sizes.min()),
         highest_risk=classes.prosecutor.highest if persons is None else persons.risk.highest,
         average_risk=classes.prosecutor.average if persons is None else persons.risk.average,

@@ -84,7 +84,7 @@ def evaluate(
     seed
         Seed of the random numbers.
     read_options
-        For text files: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
+        For text files: ``delimiter``, ``encoding``, ``decimal``, ``na_values``; for Excel: ``sheet``.
     progress
         Progress callback.
 

@@ -94,6 +94,7 @@ def protect(
     time_limit: float | str | None = None,
     options: Mapping[str, Any] | None = None,
     read_options: Mapping[str, Any] | ReadOptions | None = None,
+    read_identifiers: bool = True,
     previous: HolderRecord | str | Path | None = None,
     accept_second_release: bool = False,
     accept_loss: bool = False,
@@ -206,7 +207,10 @@ def protect(
     options
         Further options of the method.
     read_options
-        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
+        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``; for Excel: ``sheet``.
+    read_identifiers
+        Whether direct identifiers in a file are read. The holder's record needs them, to find the same people again;
+        without a record they need not enter memory.
     previous
         The holder's record of an earlier release of the same people, or its file. The release starts from the groups of
         the earlier one and changes only those with new, changed or deleted records.
@@ -238,7 +242,10 @@ def protect(
     reading = ReadOptions.of(read_options)
     requirements = Requirements(k=k, **{name: given[name] for name in REQUIREMENT_FIELDS})
     call = method_call(method, options, effort=effort, seed=seed, time_limit=time_limit)
-    table, full_schema = load(data, schema, {name: given[name] for name in SCHEMA_FIELDS}, reading, progress)
+    table, full_schema = load(
+        data, schema, {name: given[name] for name in SCHEMA_FIELDS}, reading, progress,
+        read_identifiers=read_identifiers or previous is not None,
+    )  # fmt: skip
     persons = PersonOptions.of(**{name: given[name] for name in PERSON_FIELDS})
     plan = Plan(full_schema, requirements, call, decimals, sums, reading, persons)
     return run_plan(
@@ -288,7 +295,7 @@ def run_plan(
     """
     check_k(plan.requirements.k, table.n_rows)
     progress.stage("preparing")
-    prepared = prepare(table, fit_encoding(table, plan.schema))
+    prepared = prepare(table, fit_encoding(table, plan.schema, distributions=False))
     if prepared.large:
         from shoal.flow.needed_memory import check_needed_memory
 
@@ -307,7 +314,9 @@ def run_plan(
         check_loss(prepared, released)
     if not accept_relinking:
         check_relinking(released.remarks)
-    return Release(released, table)
+    given = {"loss": accept_loss, "relinking": accept_relinking, "second_release": accept_second_release}
+    earlier = Path(previous) if isinstance(previous, str | Path) else None
+    return Release(released, table, previous=earlier, accepted=[name for name, value in given.items() if value])
 
 
 def run_prepared(
@@ -369,7 +378,7 @@ def _grouped_beyond_k(
     from shoal.flow.satisfy import read_confidential, satisfy_requirements
 
     requirements = plan.requirements
-    confidential = read_confidential(prepared.table, plan.schema, requirements)
+    confidential = read_confidential(prepared.table, plan.schema, requirements, prepared.whole_table)
     size = None
     rule = person_requirements(prepared, requirements, confidential)
     if rule is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -21,7 +21,7 @@ from shoal.recoding.loss import Loss
 from shoal.schema.columns import Role, Schema
 from shoal.schema.plan import Plan
 from shoal.tables import Table, write_files
-from shoal.tables.files import write_directly, write_text
+from shoal.tables.files import format_of, write_directly, write_text
 
 if TYPE_CHECKING:
     from shoal.evaluate.risk import Risk
@@ -42,6 +42,10 @@ class Release:
     original
         The table that was protected, to measure risk and utility. It is confidential: this private handle is the only
         way to it, and pickle, copy and repr drop it.
+    previous
+        The file of the holder's record that the release starts from, if it does.
+    accepted
+        What was accepted: ``loss``, ``relinking``, ``second_release``.
 
     Examples
     --------
@@ -54,12 +58,21 @@ class Release:
     <Release: 4 records in 2 groups of 2, k=2; information loss 0.44 %; optimal-1d@1>
     """
 
-    def __init__(self, released: Released, original: Table | None = None) -> None:
+    def __init__(
+        self,
+        released: Released,
+        original: Table | None = None,
+        *,
+        previous: Path | None = None,
+        accepted: Sequence[str] = (),
+    ) -> None:
         self.released = released
         self._original = original
+        self._previous = previous
+        self._accepted = tuple(accepted)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"released": copy(self.released), "_original": None}
+        return {"released": copy(self.released), "_original": None, "_previous": None, "_accepted": self._accepted}
 
     def __repr__(self) -> str:
         return f"<Release: {self.grouping.summary()}; {self._loss_text()}; {self._method_text()}>"
@@ -67,6 +80,12 @@ class Release:
     def __str__(self) -> str:
         header, rows = ("quasi-identifier", "replaced by", "loss"), self._rows()
         return f"{self!r}\n{text_table(header, rows)}"
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the released table as an Arrow stream, for every library that reads one: ``pl.DataFrame(release)``."""
+        from shoal.tables.table import to_arrow
+
+        return to_arrow(self.table).__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
         remarks = "".join(f"<li>{escape(str(remark))}</li>" for remark in self.remarks)
@@ -204,11 +223,14 @@ class Release:
         holder_record: str | Path | None = None,
         report: str | Path | None = None,
         public_report: str | Path | None = None,
+        run_file: str | Path | None = None,
+        overwrite: bool = True,
     ) -> list[Path]:
-        """Write table, manifest, holder's record and, if requested, reports; all of them or none.
+        """Write table, manifest, holder's record and, if requested, reports and run file; all of them or none.
 
-        Table, manifest and public report can be handed out; their permissions follow the umask. The holder's record and
-        the full report are confidential: they have mode 0600, also where they replace a file with another one.
+        Table, manifest and public report can be handed out; their permissions follow the umask. The holder's record,
+        the full report and the run file are confidential: they have mode 0600, also where they replace a file with
+        another one.
 
         Parameters
         ----------
@@ -224,6 +246,11 @@ class Release:
             The file of the report for the data holder; none by default.
         public_report
             The file of the report for publication, without figures of the original; none by default.
+        run_file
+            The run file, by which ``shoal run`` repeats the release; none by default. The table must have been read
+            from a file.
+        overwrite
+            Whether existing files are replaced; if not, one of them raises :class:`shoal.errors.FileProblem`.
 
         Returns
         -------
@@ -234,21 +261,32 @@ class Release:
         from shoal.tables.targets import check_targets, holder_record_path
 
         path = Path(path)
-        record = None if holder_record is None and self._original is None else holder_record_path(path, holder_record)
+        original = self._original
+        unread = original is not None and bool(original.unread)
+        record = None if holder_record is None and (original is None or unread) else (
+            holder_record_path(path, holder_record)
+        )  # fmt: skip
+        if record is not None and unread:
+            raise ParameterError(
+                "the direct identifiers were not read, so that no holder's record can be written; protect with "
+                'read_identifiers=True, or write with holder_record="none"'
+            )
         manifest = check_targets(
-            path, manifest, report, public_report=public_report, holder_record=record, inputs=self._inputs()
-        )
+            path, manifest, report, public_report=public_report, holder_record=record, run_file=run_file,
+            inputs=self._inputs(), overwrite=overwrite,
+        )  # fmt: skip
         found: list[WrittenFile] = []
 
+        stored = self._stored(path)
+
         def write_table(temporary: Path) -> None:
-            write_directly(self.table, temporary, target=path)
+            write_directly(stored, temporary, target=path)
             released = self.released
-            found.append(
-                recount_file(
-                    temporary, path, self.table, self.schema, self.plan.requirements, released.units,
-                    persons=released.persons,
-                )
+            written = recount_file(
+                temporary, path, stored, self.schema, self.plan.requirements, released.units,
+                persons=released.persons, whole=released.whole,
             )  # fmt: skip
+            found.append(written)
 
         def write_manifest(temporary: Path) -> None:
             write_text(temporary, self.manifest_json(found[0]))
@@ -261,7 +299,11 @@ class Release:
             writers[Path(report)] = self._report_writer(self._original, public=False)
         if public_report is not None:
             writers[Path(public_report)] = self._report_writer(None, public=True)
-        confidential = [Path(place) for place in (record, report) if place is not None]
+        if run_file is not None:
+            outputs = {"manifest": manifest, "report": report, "public_report": public_report}
+            text = self._run_text(Path(run_file), path, record, outputs)
+            writers[Path(run_file)] = lambda temporary: write_text(temporary, text)
+        confidential = [Path(place) for place in (record, report, run_file) if place is not None]
         write_files(writers, private=confidential)
         return list(writers)
 
@@ -292,6 +334,24 @@ class Release:
         write_files({path: writer}, private=() if public else (path,))
         return path
 
+    def _run_text(
+        self, run_file: Path, table: Path, record: Path | None, outputs: Mapping[str, str | Path | None]
+    ) -> str:
+        """Return the text of the run file: the plan as it was resolved, and the files that were read and written."""
+        from shoal.flow.resolved import resolved_call
+        from shoal.schema.run_file import Accepted, InputFiles, OutputFiles, RunFile, format_run
+
+        source = None if self._original is None else self._original.source
+        if source is None or (self.released.second is not None and self._previous is None):
+            raise ParameterError(
+                "a run file names the files that the release was made from; give table and holder's record as files"
+            )
+        plan = replace(self.plan, method=resolved_call(self.plan.method, self.released.runs))
+        places = {name: None if place is None else Path(place) for name, place in outputs.items()}
+        output = OutputFiles(table, holder_record=Path("none") if record is None else record, **places)
+        accept = Accepted(**dict.fromkeys(self._accepted, True))
+        return format_run(RunFile(plan, InputFiles(source, self._previous), output, accept), run_file.parent)
+
     def _needed_original(self) -> Table:
         if self._original is None:
             raise ParameterError(
@@ -302,6 +362,15 @@ class Release:
 
     def _paired_original(self) -> Table:
         return self.released.paired(self._needed_original())
+
+    def _stored(self, path: Path) -> Table:
+        """Return the table for a format: what a text file holds as text has its type where the format has types.
+
+        Columns that are released unchanged are read from a text file as they are written there.
+        """
+        if self.table.dialect is None or format_of(path).family == "text":
+            return self.table
+        return self.table.with_types(name for name in self.table.names if name not in self.schema.protected)
 
     def _record(self, original: Table, written: WrittenFile) -> HolderRecord:
         from shoal.flow.holder_record import holder_record

@@ -73,7 +73,7 @@ def verify_release(
     signature, signer
         A detached signature of the manifest, and the public key of the signer or a list of allowed signers.
     read_options
-        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
+        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``; for Excel: ``sheet``.
     progress
         Progress callback.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from shoal.cli import assess, compare, demo, dp, evaluate, methods, protect, schema, sign, verify
+from shoal.cli import assess, compare, demo, dp, evaluate, methods, protect, run, schema, sign, verify
 from shoal.cli.process import INTERRUPTED, Terminated, guarded_output, open_standard_files, sigterm_raises
 from shoal.errors import GroupTooSmall, ParameterError, RequirementNotMet, ShoalError, one_line
 
@@ -23,6 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("protect")(protect.protect_command)
+app.command("run")(run.run_command)
 app.command("verify")(verify.verify_command)
 app.command("sign")(sign.sign_command)
 app.command("fingerprint")(sign.fingerprint_command)

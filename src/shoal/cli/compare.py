@@ -34,6 +34,7 @@ def compare_command(
     png: Annotated[Path | None, typer.Option(help="The same as PNG; needs the extra png.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write table and figure as one web page.")] = None,
     seed: flags.Seed = 0,
+    force: flags.Force = False,
 ) -> None:
     """Protect a table by several methods and levels and compare loss, risk and time; writes no release.
 
@@ -44,7 +45,7 @@ def compare_command(
 
     wanted = ((csv, ".csv"), (svg, ".svg"), (png, ".png"), (html, ".html"))
     targets = [_target(path, extension) for path, extension in wanted if path]
-    check_comparison_targets(targets, inputs=given.inputs(file))
+    check_comparison_targets(targets, inputs=given.inputs(file), overwrite=force)
     with drawn_progress(quiet=given.silent) as progress:
         comparison = compare(
             file,
@@ -64,7 +65,7 @@ def compare_command(
             read_options=given.read_options(),
             progress=progress,
         )
-    written = comparison.write(*targets) if targets else []
+    written = comparison.write(*targets, overwrite=force) if targets else []
     if given.json:
         flags.print_json(comparison.to_dict())
     elif not given.quiet:

@@ -168,7 +168,7 @@ def _draw_commands(demo: _Demo, k: int, method: str, source: Path, folder: Path)
     released = [word for word in released if word != demo.roles.get("household")]
     counted = ["--original", str(source), "--record", str(record)]
     commands = [
-        ["protect", str(source), "-k", str(k), *demo.words(), *chosen, *report, "-o", str(safe)],
+        ["protect", str(source), "-k", str(k), *demo.words(), *chosen, *report, "-o", str(safe), "--force"],
         ["verify", str(safe), "-k", str(k), *released, *counted],
         ["assess", str(source), *demo.words()],
         ["evaluate", str(source), str(safe), *_without_of(demo.words()), "--record", str(record)],

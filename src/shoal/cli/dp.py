@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import flags
+from shoal.cli.standard_files import is_standard, with_standard_output
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def dp_command(
     ] = None,
     order: Annotated[str | None, typer.Option(help="For insensitive: z-curve (default), sum or lexicographic.")] = None,
     manifest: flags.ManifestFile = None,
+    force: flags.Force = False,
 ) -> None:
     """Release a table under differential privacy: new records, a guarantee, and the accounting of epsilon.
 
@@ -101,32 +103,35 @@ def dp_command(
     from shoal.dp.private_release import release
     from shoal.tables.targets import check_targets
 
-    manifest = check_targets(output, manifest, None, inputs=given.inputs(file))
     options: dict[str, Any] = {
         "k": k, "delta": delta, "cells": cells, "alpha": alpha, "beta": beta, "records": records, "output": output_type,
         "neighbours": neighbours, "split_criterion": split_criterion, "structure": structure, "order": order,
     }  # fmt: skip
-    with drawn_progress(quiet=given.silent) as progress:
-        made = release(
-            file,
-            epsilon=epsilon,
-            mechanism=mechanism,
-            columns=flags.split_names(columns),
-            bounds=_bounds(bounds),
-            categories={name: text.split("|") for name, text in flags.split_pairs(categories, "--categories").items()},
-            decimals=_decimals(decimals),
-            default=flags.split_pairs(default, "--default"),
-            unit=unit,
-            rows_per_person=rows_per_person,
-            read_options=given.read_options(),
-            progress=progress,
-            **{name: value for name, value in options.items() if value is not None},
-        )
-        progress.stage("writing")
-        paths = made.write(output, manifest=manifest)
+    with with_standard_output(output, given.values["format"], json=given.json) as place:
+        manifest = check_targets(place, manifest, None, inputs=given.inputs(file), overwrite=force)
+        with drawn_progress(quiet=given.silent) as progress:
+            made = release(
+                file,
+                epsilon=epsilon,
+                mechanism=mechanism,
+                columns=flags.split_names(columns),
+                bounds=_bounds(bounds),
+                categories={
+                    name: text.split("|") for name, text in flags.split_pairs(categories, "--categories").items()
+                },
+                decimals=_decimals(decimals),
+                default=flags.split_pairs(default, "--default"),
+                unit=unit,
+                rows_per_person=rows_per_person,
+                read_options=given.read_options(),
+                progress=progress,
+                **{name: value for name, value in options.items() if value is not None},
+            )
+            progress.stage("writing")
+            paths = made.write(place, manifest=manifest, overwrite=force)
     if given.json:
         flags.print_manifest(manifest)
-    elif not given.quiet:
+    elif not given.quiet and not is_standard(output):
         _draw(made, paths)
 
 

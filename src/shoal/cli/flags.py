@@ -17,14 +17,23 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.standard_files import with_standard_input
 from shoal.errors import ParameterError
 
 JSON_VERSION = 1
 """The version of what ``--json`` prints; the manifest and the plan have versions of their own."""
-File = Annotated[Path, typer.Argument(help="The table: CSV (also .gz), Parquet, Arrow, SPSS, Stata or SAS.")]
+File = Annotated[
+    Path,
+    typer.Argument(
+        help="The table: CSV (also .gz or .zst), Parquet, Arrow, Excel, SPSS, Stata or SAS; - for standard input."
+    ),
+]
 K = Annotated[int, typer.Option("-k", "--k", help="Minimum group size (k).")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Output file; the extension sets the format.")]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="Output file; the extension sets the format. - for standard output.")
+]
 ManifestFile = Annotated[Path | None, typer.Option(help="Manifest file; beside the output if not given.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -172,6 +181,10 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
         "encoding": (_one(str, "Encoding of a text file; detected if not given."), None),
         "decimal": (_one(str, "Decimal separator of a text file, . or ,; detected if not given."), None),
         "na_values": (_names("Texts that mean a missing value: NA,?. An empty field always does.", "TEXTS"), None),
+        "format": (
+            _one(str, "Format of - as an extension: csv, parquet, ... For standard input and standard output."), None,
+        ),
+        "sheet": (_one(str, "Sheet of an Excel workbook; needed if it has more than one.", metavar="NAME"), None),
     },
     "output": {
         "threads": (
@@ -308,6 +321,7 @@ class Given:
             "encoding": self.values.get("encoding"),
             "decimal": self.values.get("decimal"),
             "na_values": tuple(self.names("na_values") or ()),
+            "sheet": self.values.get("sheet"),
         }
 
 
@@ -326,7 +340,8 @@ def command(*groups: str, without: Sequence[str] = ()) -> Callable[[Callable[...
         def run(**values: Any) -> None:
             given = Given({name: values.pop(name) for name in shared})
             use_threads(given.values.get("threads"))
-            function(given, **values)
+            with with_standard_input(values, given.values.get("format")) as files:
+                function(given, **files)
 
         parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
         run.__signature__ = signature.replace(parameters=[*parameters, *added])  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli import flags
+from shoal.cli.standard_files import is_standard, with_standard_output
 
 
 @flags.command("roles", "persons", "histories", "treatment", "models", "reading", "output")
@@ -34,10 +35,15 @@ def protect_command(
             metavar="FILE", help="Holder's record, confidential; beside the output if not given, none to write none."
         ),
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a run file, confidential, by which shoal run repeats the release."),
+    ] = None,
     previous: Annotated[
         Path | None,
         typer.Option(help="Holder's record of an earlier release of the same people, whose groups are kept."),
     ] = None,
+    force: flags.Force = False,
     accept_loss: Annotated[
         bool,
         typer.Option("--accept-loss", help="Allow a loss over 100 %, or a column with one value left in the output."),
@@ -64,40 +70,56 @@ def protect_command(
     from shoal.cli.terminal import draw_release, drawn_progress
     from shoal.tables.targets import check_targets, holder_record_path
 
-    record = holder_record_path(output, holder_record)
-    manifest = check_targets(
-        output, manifest, report, public_report=public_report, holder_record=record, inputs=given.inputs(file, previous)
-    )
-    with drawn_progress(quiet=given.silent) as progress:
-        release = protect(
-            file,
-            k,
-            method=method,
-            schema=given.schema,
-            **given.columns(),
-            **given.requirements(),
-            **given.person_options(),
-            decimals=given.decimals(),  # type: ignore[arg-type]  # checked by the plan
-            sums=given.sums(),  # type: ignore[arg-type]  # checked by the plan
-            seed=seed,
-            effort=effort,
-            time_limit=given.values["time_limit"],
-            options=method_options(method, option),
-            read_options=given.read_options(),
-            previous=previous,
-            accept_second_release=accept_second_release,
-            accept_loss=accept_loss,
-            accept_relinking=accept_relinking,
-            progress=progress,
+    printed = is_standard(output)
+    with with_standard_output(output, given.values["format"], json=given.json) as place:
+        record = holder_record_path(place, holder_record or ("none" if printed else None))
+        manifest = check_targets(
+            place,
+            manifest,
+            report,
+            public_report=public_report,
+            holder_record=record,
+            run_file=save,
+            inputs=given.inputs(file, previous),
+            overwrite=force,
         )
-        progress.stage("writing")
-        paths = release.write(
-            output, manifest=manifest, holder_record=record or "none", report=report, public_report=public_report
-        )
+        with drawn_progress(quiet=given.silent) as progress:
+            release = protect(
+                file,
+                k,
+                method=method,
+                schema=given.schema,
+                **given.columns(),
+                **given.requirements(),
+                **given.person_options(),
+                decimals=given.decimals(),  # type: ignore[arg-type]  # checked by the plan
+                sums=given.sums(),  # type: ignore[arg-type]  # checked by the plan
+                seed=seed,
+                effort=effort,
+                time_limit=given.values["time_limit"],
+                options=method_options(method, option),
+                read_options=given.read_options(),
+                read_identifiers=record is not None,
+                previous=previous,
+                accept_second_release=accept_second_release,
+                accept_loss=accept_loss,
+                accept_relinking=accept_relinking,
+                progress=progress,
+            )
+            progress.stage("writing")
+            paths = release.write(
+                place,
+                manifest=manifest,
+                holder_record=record or "none",
+                report=report,
+                public_report=public_report,
+                run_file=save,
+                overwrite=force,
+            )
     if given.json:
         flags.print_manifest(manifest)
-    elif not given.quiet:
-        draw_release(release, paths, confidential=[path for path in (record, report) if path is not None])
+    elif not given.quiet and not printed:
+        draw_release(release, paths, confidential=[path for path in (record, report, save) if path is not None])
 
 
 def method_options(method: str, texts: list[str] | None) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from shoal.cli import flags
-from shoal.errors import FileProblem
 
 
 @flags.command("reading", "output")
@@ -19,7 +18,7 @@ def schema_command(
         Path | None, typer.Option("--output", "-o", help="TOML file to write; printed if not given.")
     ] = None,
     ask: Annotated[bool, typer.Option("--ask", help="Ask for the role and the kind of each doubtful column.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the output file, also if it was edited.")] = False,
+    force: flags.Force = False,
 ) -> None:
     """Propose a role and a kind for each column, with reasons, as a file to review and correct."""
     from shoal.cli.terminal import console, draw_rows, printable
@@ -33,11 +32,7 @@ def schema_command(
     from shoal.tables.targets import check_output
 
     if output is not None:
-        check_output(output, inputs=(file,), table=False)
-        if output.exists() and not force:
-            raise FileProblem(
-                f'"{output}" exists and may have been edited; choose another file, or replace it with --force'
-            )
+        check_output(output, inputs=(file,), table=False, overwrite=force)
     table = load_typed(file, ReadOptions.of(given.read_options()))
     schema = infer_schema(table)
     remarks = {name: describe_column(table, name) for name in table.names}

@@ -16,6 +16,7 @@ def sign_command(
     file: Annotated[Path, typer.Argument(help="The manifest; it states the SHA-256 of the table.")],
     key: Annotated[Path, typer.Option(help="SSH key, or secret key of minisign.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Signature; FILE.sig if not given.")] = None,
+    force: flags.Force = False,
 ) -> None:
     """Sign a manifest with ssh-keygen or minisign; shoal verify --signature verifies the signature.
 
@@ -27,7 +28,7 @@ def sign_command(
     from shoal.tables.targets import check_output
 
     target = file.with_name(f"{file.name}.sig") if output is None else output
-    check_output(target, inputs=(file, key), table=False)
+    check_output(target, inputs=(file, key), table=False, overwrite=force)
     signature = sign_file(file, key)
 
     def write(temporary: Path) -> None:

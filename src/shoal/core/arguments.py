@@ -251,7 +251,9 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(
         ("missing", "effort", "confidential_as", "missing_semantics", "l_kind", "mechanism", "unnamed"), _TEXT
     ),
-    **dict.fromkeys(("global_recoding", "contributions", "standardise", "public"), _FLAG),
+    **dict.fromkeys(
+        ("global_recoding", "contributions", "standardise", "public", "read_identifiers", "overwrite"), _FLAG
+    ),
     "kinds": _mapping('{"zip": "nominal"}', _is_text),
     "orders": _mapping('{"education": ["low", "high"]}', _is_order),
     "column_weights": _mapping('{"age": 2.0}', _is_real),
@@ -270,7 +272,8 @@ CHECKS: dict[str, Check] = {
     "width": _positive,
     "sample": _count,
     "time_limit": _time_limit,
-    **dict.fromkeys(("path", "report", "public_report", "manifest"), _path),
+    **dict.fromkeys(("path", "report", "public_report", "manifest", "run_file"), _path),
+    "run": _named("RunFile", source="a shoal.RunFile, as shoal.load_run returns it"),
     "table": _named("Table", source="a table as shoal.load_table returns it"),
     "encoding": _named("Encoding", source="an encoding as shoal.fit_encoding returns it"),
     "prepared": _named("Prepared", source="what shoal.prepare returns"),

@@ -104,7 +104,7 @@ class PrivateRelease:
         return json_text(manifest) + "\n"
 
     @checked
-    def write(self, path: str | Path, *, manifest: str | Path | None = None) -> list[Path]:
+    def write(self, path: str | Path, *, manifest: str | Path | None = None, overwrite: bool = True) -> list[Path]:
         """Write table and manifest, both or none.
 
         Parameters
@@ -114,6 +114,8 @@ class PrivateRelease:
             replaced.
         manifest
             Output file of the manifest; by default beside the table, ``safe.csv`` with ``safe.manifest.json``.
+        overwrite
+            Whether existing files are replaced; if not, one of them raises :class:`shoal.errors.FileProblem`.
 
         Returns
         -------
@@ -121,7 +123,7 @@ class PrivateRelease:
             The files that were written.
         """
         path = Path(path)
-        manifest = check_targets(path, manifest, None, inputs=self.table.inputs)
+        manifest = check_targets(path, manifest, None, inputs=self.table.inputs, overwrite=overwrite)
         found: list[WrittenFile] = []
 
         def write_table(temporary: Path) -> None:

@@ -9,7 +9,8 @@ table, and does not depend on k. It holds one entry per quasi-identifier:
 - ordinal: the position in the order, standardised;
 - nominal: one column per category, scaled by 1/sqrt(2), so that two different categories are one squared unit apart.
 
-A constant column becomes zeros. An encoding lists the categories of the table: a saved one is a confidential file.
+A constant column becomes zeros. An encoding lists the categories of the table, and the values of confidential
+attributes with their frequencies: a saved one is a confidential file.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from shoal.core.arguments import checked
 from shoal.core.group_statistics import group_medians, group_modes
 from shoal.core.grouping import Groups
 from shoal.errors import DataError, SchemaError
-from shoal.schema.columns import Column, Kind, Missing, Recode, Schema
+from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
 from shoal.tables import Table
 from shoal.tables.value_codes import comparable_values, missing_mask, ordered_categories, polars_series, value_codes
 
 if TYPE_CHECKING:
     from shoal.core.hierarchy import Hierarchy
     from shoal.methods.contract import Array
+    from shoal.privacy.value_encoding import ValueEncoding
     from shoal.tables.table import Series
 
 Floats = NDArray[np.float64]
@@ -42,7 +44,7 @@ MAX_CATEGORIES = 1_000
 """The most categories of one nominal column that are turned into coordinates, one each."""
 SHARED_COORDINATES = 32
 """The number of coordinates that the categories of a large nominal column share."""
-ENCODING_VERSION = 1
+ENCODING_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -276,6 +278,9 @@ class Encoding:
         The value, as the encoding sees it, that replaces missing values of a column where the policy is ``impute``.
     records
         The number of records that the encoding was fitted to.
+    confidential
+        The distribution of each confidential attribute in the whole table, with which t-closeness and beta-likeness
+        compare the classes of a part.
 
     Examples
     --------
@@ -290,6 +295,7 @@ class Encoding:
     quasi: tuple[ColumnEncoding, ...]
     fill: dict[str, float]
     records: int
+    confidential: tuple[ValueEncoding, ...] = ()
     version: int = ENCODING_VERSION
 
     def __getitem__(self, name: str) -> ColumnEncoding:
@@ -324,7 +330,7 @@ class Encoding:
 
 
 @checked
-def fit_encoding(table: Table, schema: Schema) -> Encoding:
+def fit_encoding(table: Table, schema: Schema, *, distributions: bool = True) -> Encoding:
     """Fit the encoding of a table.
 
     Parameters
@@ -333,6 +339,8 @@ def fit_encoding(table: Table, schema: Schema) -> Encoding:
         The whole table.
     schema
         Its schema.
+    distributions
+        Whether the distributions of confidential attributes are fitted as well; only parts of a table need them.
 
     Returns
     -------
@@ -356,7 +364,17 @@ def fit_encoding(table: Table, schema: Schema) -> Encoding:
         if (entry.column.missing or schema.missing) == Missing.IMPUTE
         and (found := _fill_value(entry, table, schema)) is not None
     }
-    return Encoding(schema, tuple(entries), fill, table.n_rows)
+    values = _fit_confidential(table, schema) if distributions else ()
+    return Encoding(schema, tuple(entries), fill, table.n_rows, values)
+
+
+def _fit_confidential(table: Table, schema: Schema) -> tuple[ValueEncoding, ...]:
+    """Return the distributions of the confidential attributes; text that a file holds is parsed as its kind says."""
+    from shoal.privacy.value_encoding import fit_values
+
+    columns = [schema[name] for name in schema.named(Role.CONFIDENTIAL)]
+    typed = table.with_types(column.name for column in columns if column.kind != Kind.NOMINAL)
+    return tuple(fit_values(typed, column) for column in columns)
 
 
 def _tree(entry: ColumnEncoding, column: Column, table: Table) -> Hierarchy:

@@ -16,6 +16,7 @@ from shoal.core.grouping import Grouping, canonical_labels, canonical_order, che
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
 from shoal.flow.prepare import Integers, Masks, MethodData, Prepared
+from shoal.flow.resolved import Inputs, resolved_methods, run_resolved
 from shoal.methods.contract import Array, Diagnostic, Objective, OptionValue, Outcome
 from shoal.methods.registry import MethodInfo, get_method
 from shoal.methods.running import run
@@ -82,6 +83,8 @@ class MethodRun:
         Whether it is part of Shoal.
     blocks
         How many blocks it grouped.
+    numbers
+        The numbers of these blocks.
     """
 
     name: str
@@ -91,6 +94,7 @@ class MethodRun:
     frequencies: bool = False
     built_in: bool = True
     blocks: int = 1
+    numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -329,14 +333,19 @@ def _run_blocks(
 ) -> list[Outcome]:  # fmt: skip
     n = len(array)
     outcomes = []
-    for records in blocks.members:
+    repeated = resolved_methods(call, len(blocks))
+    for number, records in enumerate(blocks.members):
         inside = array if records.size == n else array[records]
         share = None if call.time_limit is None else call.time_limit * records.size / n
-        outcomes.append(run(
-            info, inside, k, progress=progress, seed=call.seed, max_size=max_size, time_limit=share,
-            column_weights=weights, nominal=nominal, units=None if units is None else canonical_labels(units[records]),
-            **call.options,
-        ))  # fmt: skip
+        inputs: Inputs = {
+            "progress": progress, "seed": call.seed, "max_size": max_size, "time_limit": share,
+            "column_weights": weights, "nominal": nominal,
+            "units": None if units is None else canonical_labels(units[records]),
+        }  # fmt: skip
+        if repeated:
+            outcomes.append(run_resolved(repeated[number], info, inside, k, inputs))
+        else:
+            outcomes.append(run(info, inside, k, **inputs, **call.options))
     return outcomes
 
 
@@ -376,13 +385,15 @@ def _joint_diagnostics(outcomes: Sequence[Outcome]) -> Mapping[str, Diagnostic]:
 def _runs(outcomes: Sequence[Outcome], info: MethodInfo) -> tuple[MethodRun, ...]:
     """Return the methods that ran, equal ones once with the number of their blocks."""
     runs: dict[str, MethodRun] = {}
-    for outcome in outcomes:
+    for number, outcome in enumerate(outcomes):
         key = repr((outcome.method, sorted(outcome.options.items(), key=repr)))
         if key in runs:
-            runs[key] = replace(runs[key], blocks=runs[key].blocks + 1)
+            before = runs[key]
+            runs[key] = replace(before, blocks=before.blocks + 1, numbers=(*before.numbers, number))
             continue
         ran = info if outcome.method == info.name else get_method(outcome.method)
         runs[key] = MethodRun(
-            ran.name, ran.identity, dict(outcome.options), outcome.reason, ran.frequencies, ran.built_in
+            ran.name, ran.identity, dict(outcome.options), outcome.reason, ran.frequencies, ran.built_in,
+            numbers=(number,),
         )  # fmt: skip
     return tuple(runs.values())

@@ -15,6 +15,7 @@ from shoal.errors import DataError, RequirementNotMet
 from shoal.flow.encoding import Floats
 from shoal.flow.group import Blocks, Grouped, MethodRun, StepRecord
 from shoal.flow.prepare import Integers, MethodData, Prepared
+from shoal.flow.resolved import HISTORIES, NESTED_PERSONS
 from shoal.flow.satisfy import ConfidentialValues
 from shoal.flow.units import UnitIndex
 from shoal.methods.contract import Outcome
@@ -147,7 +148,7 @@ def _histories(
     part = prepared.part(kept)
     classes = canonical_labels(groups[kept] * (int(slots.max()) + 1) + slots[kept])
     suppressed = {"rows_suppressed": n - kept.size, "person_groups": np.unique(groups[kept]).size}
-    run = MethodRun("histories", "histories@1", {"slots": str(options.slots)}, ", ".join(dict.fromkeys(schemes)))
+    run = MethodRun("histories", HISTORIES, {"slots": str(options.slots)}, ", ".join(dict.fromkeys(schemes)))
     outer = Grouping(groups[kept], k) if plan.schema.constant else None
     return part, _grouped(plan, classes, blocks.part(kept, n), run, StepRecord("k histories", suppressed), outer)
 
@@ -186,7 +187,7 @@ def _nested(
         persons, classes = int(outer[records].max()) + 1, int(rows[records].max()) + 1
         schemes.append(found.scheme)
     run = MethodRun(
-        "nested-persons", "nested-persons@1", {"weighting": str(plan.persons.weighting)},
+        "nested-persons", NESTED_PERSONS, {"weighting": str(plan.persons.weighting)},
         ", ".join(dict.fromkeys(schemes)),
     )  # fmt: skip
     step = StepRecord("columns kept constant", {"person_groups": persons, "columns": len(schema.constant)})

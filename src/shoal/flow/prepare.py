@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -24,6 +25,9 @@ from shoal.schema.inference import check_roles
 from shoal.schema.requirements import Requirements
 from shoal.tables import Table
 from shoal.tables.value_codes import missing_mask
+
+if TYPE_CHECKING:
+    from shoal.privacy.value_encoding import ValueEncoding
 
 CHECKED_BYTES = 10_000_000
 """The size of a matrix above which free memory is compared with what grouping needs."""
@@ -99,6 +103,12 @@ class Prepared:
             by_pattern=taken, weights=None if self.weights is None else self.weights[rows],
             units=None if self.units is None else self.units.in_order(rows), whole=self, rows=rows,
         )  # fmt: skip
+
+    @property
+    def whole_table(self) -> tuple[ValueEncoding, ...]:
+        """The distributions of confidential attributes in the whole table, where these records are a part of it."""
+        complete = self.whole is not None or self.n == self.encoding.records
+        return () if complete else self.encoding.confidential
 
     def counted(self, requirements: Requirements) -> Integers | None:
         """Return the person or household of each row, where k counts these; None where it counts rows."""

@@ -30,6 +30,7 @@ from shoal.flow.holder_record import HolderRecord
 from shoal.flow.person_requirements import join_blocks, person_requirements
 from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.flow.record_matching import Matched, match_records
+from shoal.flow.resolved import SECOND_RELEASE
 from shoal.flow.satisfy import ConfidentialValues, requirement_arrays
 from shoal.methods.contract import Outcome
 from shoal.methods.running import run
@@ -38,8 +39,6 @@ from shoal.schema.plan import Plan
 
 if TYPE_CHECKING:
     from shoal.core.requirement_violation import RequirementTable
-
-IDENTITY = "previous@1"
 
 
 def regroup(
@@ -119,7 +118,7 @@ def regroup(
     grouping = Grouping(labels, plan.requirements.k, max_size=plan.requirements.max_size)
     reason = "the groups of the earlier release, changed where records changed"
     outcome = Outcome(grouping.labels, method="previous", reason=reason)
-    ran = MethodRun("previous", IDENTITY, {}, reason, frequencies=info.frequencies, blocks=len(blocks))
+    ran = MethodRun("previous", SECOND_RELEASE, {}, reason, frequencies=info.frequencies, blocks=len(blocks))
     return Grouped(plan.requirements, grouping, blocks, outcome, (ran,)), matched
 
 

@@ -6,7 +6,9 @@ differently that are equal in memory, or cut texts short. Only a file that passe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +24,9 @@ from shoal.tables.csv_writer import dialect_for
 from shoal.tables.files import format_of
 from shoal.tables.written import WrittenFile, read_back, written_numbers
 
+if TYPE_CHECKING:
+    from shoal.privacy.value_encoding import ValueEncoding
+
 
 def recount_file(
     path: Path,
@@ -32,6 +37,7 @@ def recount_file(
     units: Integers | None = None,
     *,
     persons: UnitIndex | None = None,
+    whole: Sequence[ValueEncoding] | None = (),
 ) -> WrittenFile:
     """Count k and every further requirement on the bytes of a file; raises where one is violated.
 
@@ -49,6 +55,9 @@ def recount_file(
         The person or household of each released row, where k counts these.
     persons
         Person, household and position of each released row, where the schema has these.
+    whole
+        The distributions of confidential attributes in the whole table, where a part of it is released; None where
+        they are not known any more.
 
     Returns
     -------
@@ -61,6 +70,11 @@ def recount_file(
         raise ParameterError(
             f"k counts {of.noun}, and a release that was loaded or copied does not know whose rows its rows are; write "
             "the release where it was made"
+        )
+    if whole is None:
+        raise ParameterError(
+            "a part of a table is compared with the whole one, whose distribution a release that was loaded or copied "
+            "does not know; write the release where it was made"
         )
     position = None
     if persons is not None:
@@ -76,7 +90,7 @@ def recount_file(
     written = read_back(path, target, table, schema.counted, units, position)
     require_k(Classes(written.class_sizes, written.class_units, of), requirements.k, f"{target}: as written, ")
     if requirements.beyond_k or requirements.max_share is not None:
-        recount_table(_reread(path, target, table), schema, requirements, units, persons)
+        recount_table(_reread(path, target, table), schema, requirements, units, persons, whole=whole)
     return written
 
 

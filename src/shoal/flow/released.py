@@ -6,7 +6,7 @@ Nothing that a :class:`Released` holds leads back to the original table: its tab
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from shoal.core.progress import SILENT, Progress
 from shoal.core.text import text_of
 from shoal.errors import LossNotAccepted, ParameterError, RequirementNotMet, SchemaError
 from shoal.flow.derived_columns import derived_columns
-from shoal.flow.group import Grouped
+from shoal.flow.group import Grouped, MethodRun
 from shoal.flow.manifest import build_manifest
 from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from shoal.privacy.equivalence_classes import EquivalenceClasses
     from shoal.privacy.person_risk import PersonFigures
     from shoal.privacy.person_values import PersonValues
+    from shoal.privacy.value_encoding import ValueEncoding
 
 DOMINANT_SHARE = 0.8
 """The share of the sampling weight of a group above which one record dominates it: the (1, 80 %) dominance rule."""
@@ -131,6 +132,11 @@ class Released:
         The person or household of each released row, where k counts these; confidential like ``order``.
     persons
         Person, household and position of each released row, where the schema has these; confidential like ``order``.
+    runs
+        The methods that ran, as resolved.
+    whole
+        The distributions of confidential attributes in the whole table, where a part of it was released and
+        requirements compare with them; confidential like ``order``.
     """
 
     plan: Plan
@@ -145,6 +151,8 @@ class Released:
     order: RowOrder | None = field(default=None, repr=False)
     units: Integers | None = field(default=None, repr=False)
     persons: UnitIndex | None = field(default=None, repr=False)
+    runs: tuple[MethodRun, ...] = ()
+    whole: tuple[ValueEncoding, ...] | None = field(default=(), repr=False)
 
     def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {
@@ -153,6 +161,7 @@ class Released:
             "order": None,
             "units": None,
             "persons": None,
+            "whole": () if self.whole == () else None,
         }
 
     def paired(self, original: Table) -> Table:
@@ -220,7 +229,8 @@ def release_table(
     recoded = replace(recoded, table=clean_copy(recoded.table, prepared.table))
     if order is not None and order.codes is not None:
         recoded = replace(recoded, table=with_code(recoded.table, str(plan.schema.unit), order.codes))
-    recount = recount_table(recoded.table, plan.schema, plan.requirements, units, persons)
+    whole = prepared.whole_table if plan.requirements.beyond_k else ()
+    recount = recount_table(recoded.table, plan.schema, plan.requirements, units, persons, whole=whole)
     if order is not None and prepared.rows is not None:
         order = order.within(prepared.rows, prepared.complete.n)
     remarks = (*_remarks(prepared, grouped, recoded), *_known_remarks(plan, recount), *_second_weights(prepared))
@@ -232,7 +242,7 @@ def release_table(
     manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)
     return Released(
         plan, recoded.table, grouping, recount, recoded.loss, outcome, manifest, remarks, second, order, units,
-        persons,
+        persons, runs=grouped.runs, whole=whole,
     )  # fmt: skip
 
 
@@ -268,6 +278,8 @@ def recount_table(
     requirements: Requirements,
     units: Integers | None = None,
     persons: UnitIndex | None = None,
+    *,
+    whole: Sequence[ValueEncoding] = (),
 ) -> Recount:
     """Count k and assess every requirement on a finished table; raises where one is violated.
 
@@ -282,6 +294,8 @@ def recount_table(
     persons
         Person, household and position of each row, where the schema has these; all requirements beside k count persons
         then.
+    whole
+        The distributions of confidential attributes in the whole table, where the table is a part of it.
     """
     of = requirements.counting(schema)
     if (persons is None) and schema.unit is not None and (requirements.beyond_k or requirements.max_share is not None):
@@ -299,7 +313,7 @@ def recount_table(
         require_constant(table, schema.constant, persons.owners(schema))
     classes = verify_k(table, schema.protected, requirements.k, units, of, position)
     assessed = requirements.beyond_k or requirements.max_share is not None
-    found = _assessed(table, schema, requirements, classes, persons) if assessed else Recount(classes)
+    found = _assessed(table, schema, requirements, classes, persons, whole) if assessed else Recount(classes)
     if persons is not None:
         labels = class_labels(table, schema.protected)
         found = replace(found, persons=_figures(labels, schema, requirements, persons, households=True))
@@ -314,7 +328,12 @@ def recount_table(
 
 
 def _assessed(
-    table: Table, schema: Schema, requirements: Requirements, classes: Classes, persons: UnitIndex | None
+    table: Table,
+    schema: Schema,
+    requirements: Requirements,
+    classes: Classes,
+    persons: UnitIndex | None,
+    whole: Sequence[ValueEncoding],
 ) -> Recount:
     """Return all privacy models on a finished table; raises where a requirement beyond k is violated."""
     from shoal.flow.satisfy import confidential_values
@@ -323,11 +342,11 @@ def _assessed(
 
     columns = [schema[name] for name in schema.named(Role.CONFIDENTIAL)]
     matching = equivalence_classes(table, schema.protected, MissingSemantics.DISTINCT)
-    _, values = confidential_values(table, columns)
+    _, values = confidential_values(table, columns, requirements, whole)
     assessed = {
         column.name: assess_column(
-            matching.counts(column.codes, column.n_values), column.distance, l=requirements.recursive_l,
-            persons=_by_persons(matching, column, schema, persons),
+            column.compared(matching.counts(column.codes, column.n_values)), column.distance,
+            l=requirements.recursive_l, persons=_by_persons(matching, column, schema, persons),
         )
         for column in values
     }  # fmt: skip

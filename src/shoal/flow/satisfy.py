@@ -31,7 +31,10 @@ from shoal.schema.requirements import Of, Requirements
 from shoal.tables import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shoal.core.requirement_violation import RequirementTable
+    from shoal.privacy.value_encoding import ValueEncoding
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,7 @@ class ConfidentialValues:
         for number, records in enumerate(blocks.members):
             labels[records] = number
         for column in self.values:
-            counts = count_values(labels, column.codes, n_values=column.n_values)
+            counts = column.compared(count_values(labels, column.codes, n_values=column.n_values))
             found = assess_column(counts, column.distance, l=requirements.recursive_l)
             figures = {name: getattr(found, name) for name in NAMES}
             for name, (requested, best, enough) in requirements.achieved_by(figures).items():
@@ -85,8 +88,13 @@ class ConfidentialValues:
                     )
 
 
-def read_confidential(table: Table, schema: Schema, requirements: Requirements) -> ConfidentialValues | None:
-    """Return the confidential attributes that requirements beyond k are about; None where only k is requested."""
+def read_confidential(
+    table: Table, schema: Schema, requirements: Requirements, whole: Sequence[ValueEncoding] = ()
+) -> ConfidentialValues | None:
+    """Return the confidential attributes that requirements beyond k are about; None where only k is requested.
+
+    ``whole`` holds their distributions in the whole table, where the table is a part of it.
+    """
     if not requirements.beyond_k:
         return None
     if requirements.delta is not None:
@@ -99,15 +107,21 @@ def read_confidential(table: Table, schema: Schema, requirements: Requirements) 
             f"{next(iter(requirements.requested()))} is about confidential attributes, but none is named; name them "
             "with confidential= (command line: --confidential)"
         )
-    return ConfidentialValues(*confidential_values(table, [schema[name] for name in names]))
+    return ConfidentialValues(*confidential_values(table, [schema[name] for name in names], requirements, whole))
 
 
-def confidential_values(table: Table, columns: list[Column]) -> tuple[tuple[Column, ...], tuple[Values, ...]]:
+def confidential_values(
+    table: Table, columns: list[Column], requirements: Requirements, whole: Sequence[ValueEncoding] = ()
+) -> tuple[tuple[Column, ...], tuple[Values, ...]]:
     """Return confidential attributes and their values; text that a file holds is parsed as its kind says."""
     typed = table.with_types(column.name for column in columns if column.kind != Kind.NOMINAL)
     for column in columns:
         if column.kind == Kind.NUMERIC and typed.column(column.name).to_polars().dtype == pl.String:
             raise SchemaError(f'column "{column.name}" is to be numeric but holds text; correct it or call it nominal')
+    if whole:
+        from shoal.privacy.value_encoding import read_part
+
+        return tuple(columns), read_part(typed, whole, requirements)
     return tuple(columns), tuple(read_values(typed, column, MissingSemantics.DISTINCT) for column in columns)
 
 
@@ -141,7 +155,9 @@ def satisfy_requirements(
     """
     check_arguments(prepared=prepared, grouped=grouped, progress=progress)
     requirements = grouped.requirements
-    confidential = confidential or read_confidential(prepared.table, prepared.schema, requirements)
+    confidential = confidential or read_confidential(
+        prepared.table, prepared.schema, requirements, prepared.whole_table
+    )
     data = data or MethodData(prepared, grouped.blocks.suppressed)
     if requirements.global_recoding:
         progress.stage("keeping identical records together")

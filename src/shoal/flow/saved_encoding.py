@@ -8,13 +8,16 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from shoal.core.hierarchy import Hierarchy
 from shoal.errors import FileProblem
 from shoal.flow.encoding import ENCODING_VERSION, CategoryEncoding, ColumnEncoding, Encoding, NumericEncoding
-from shoal.schema.columns import Column, Kind, Missing, Recode, ReleaseWeight, Role, Schema
-from shoal.schema.plan import JsonDict, schema_dict
+from shoal.privacy.value_encoding import ValueEncoding
+from shoal.schema.columns import Schema
+from shoal.schema.field_values import from_plain, to_plain
+from shoal.schema.plan import JsonDict
 from shoal.tables import write_files
 from shoal.tables.files import write_text
 from shoal.tables.targets import check_output
@@ -45,37 +48,42 @@ def _encoding_dict(encoding: Encoding) -> JsonDict:
         if isinstance(entry, NumericEncoding):
             plain |= {"origin": entry.origin, "scale": entry.scale, "integer": entry.integer, "step": entry.step}
         else:
-            buffer = io.BytesIO()
-            entry.categories.to_frame("category").write_ipc(buffer)
-            plain |= {"categories": base64.b64encode(buffer.getvalue()).decode()}
+            plain |= {"categories": _series_text(entry.categories)}
         if entry.tree is not None:
             plain["tree"] = entry.tree.paths()
         entries.append(plain)
+    columns = tuple(replace(column, hierarchy=None) for column in encoding.schema.columns)
     return {
         "version": encoding.version, "records": encoding.records, "fill": encoding.fill,
-        "schema": schema_dict(replace(encoding.schema, columns=tuple(
-            replace(column, hierarchy=None) for column in encoding.schema.columns
-        ))), "quasi": entries,
+        "schema": to_plain(replace(encoding.schema, columns=columns)), "quasi": entries,
+        "confidential": [_values_dict(entry.quantised()) for entry in encoding.confidential],
     }  # fmt: skip
+
+
+def _values_dict(entry: ValueEncoding) -> JsonDict:
+    """Return the distribution of a confidential attribute; many numbers are reduced to intervals."""
+    tree = entry.column.hierarchy
+    return {
+        "name": entry.column.name, "values": _series_text(entry.values), "totals": entry.totals.tolist(),
+        "missing": entry.missing, "exact": entry.exact,
+        **({"tree": tree.paths()} if isinstance(tree, Hierarchy) else {}),
+    }  # fmt: skip
+
+
+def _series_text(series: pl.Series) -> str:
+    buffer = io.BytesIO()
+    series.to_frame("category").write_ipc(buffer)
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def _series_of(text: str) -> pl.Series:
+    return pl.read_ipc(io.BytesIO(base64.b64decode(text))).to_series()
 
 
 def _encoding_of(plain: JsonDict) -> Encoding:
     if plain["version"] != ENCODING_VERSION:
         raise ValueError(plain["version"])
-    stored = plain["schema"]
-    columns = tuple(
-        Column(
-            entry["name"], Role(entry["role"]), Kind(entry["kind"]), True, entry.get("weight", 1.0),
-            tuple(entry["order"]) if "order" in entry else None,
-            Recode(entry["recode"]) if "recode" in entry else None,
-            Missing(entry["missing"]) if "missing" in entry else None,
-        )
-        for entry in stored["columns"]
-    )  # fmt: skip
-    schema = Schema(
-        columns, tuple(stored["strata"]), stored["sampling_weight"], Missing(stored["missing"]), None,
-        ReleaseWeight(stored.get("release_weight", "grouped")), tuple(stored.get("known", ())),
-    )  # fmt: skip
+    schema: Schema = from_plain(Schema, plain["schema"], "schema")
     entries: list[ColumnEncoding] = []
     for entry in plain["quasi"]:
         tree = Hierarchy(entry["tree"]) if "tree" in entry else None
@@ -86,8 +94,15 @@ def _encoding_of(plain: JsonDict) -> Encoding:
                 entry["step"], tree,
             ))  # fmt: skip
         else:
-            categories = pl.read_ipc(io.BytesIO(base64.b64decode(entry["categories"]))).to_series()
+            categories = _series_of(entry["categories"])
             entries.append(CategoryEncoding(column, categories, entry["mean"], entry["deviation"], tree))
-    by_name = {entry.column.name: entry.column for entry in entries}
+    confidential = []
+    for entry in plain["confidential"]:
+        tree = Hierarchy(entry["tree"]) if "tree" in entry else None
+        column = replace(schema[entry["name"]], hierarchy=tree)
+        totals = np.array(entry["totals"], np.int64)
+        values = ValueEncoding(column, _series_of(entry["values"]), totals, entry["missing"], entry["exact"])
+        confidential.append(values)
+    by_name = {entry.column.name: entry.column for entry in [*entries, *confidential]}
     schema = replace(schema, columns=tuple(by_name.get(column.name, column) for column in schema.columns))
-    return Encoding(schema, tuple(entries), dict(plain["fill"]), plain["records"])
+    return Encoding(schema, tuple(entries), dict(plain["fill"]), plain["records"], tuple(confidential))

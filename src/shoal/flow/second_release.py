@@ -17,10 +17,11 @@ from shoal.flow.group import Grouped, find_blocks
 from shoal.flow.holder_record import HolderRecord, plan_changes
 from shoal.flow.person_requirements import check_achievable, person_requirements
 from shoal.flow.prepare import MethodData, Prepared
-from shoal.flow.previous import IDENTITY, regroup
+from shoal.flow.previous import regroup
 from shoal.flow.recode import Recoded, recode_table
 from shoal.flow.record_matching import Matched
 from shoal.flow.released import Released, release_table
+from shoal.flow.resolved import SECOND_RELEASE
 from shoal.flow.satisfy import read_confidential
 from shoal.methods.registry import get_method
 from shoal.recoding.loss import ColumnLoss, mismatch_loss, squared_loss
@@ -95,8 +96,8 @@ def check_second_release(record: HolderRecord, plan: Plan, *, accepted: bool) ->
 
 
 def _present_identity(name: str) -> str:
-    if name == IDENTITY.partition("@")[0]:
-        return IDENTITY
+    if name == SECOND_RELEASE.partition("@")[0]:
+        return SECOND_RELEASE
     try:
         return get_method(name).identity
     except ParameterError:
@@ -235,7 +236,7 @@ def run_second_release(
     requirements = plan.requirements
     blocks = find_blocks(prepared, requirements)
     data = MethodData(prepared, blocks.suppressed)
-    confidential = read_confidential(prepared.table, plan.schema, requirements)
+    confidential = read_confidential(prepared.table, plan.schema, requirements, prepared.whole_table)
     rule = person_requirements(prepared, requirements, confidential)
     if rule is not None:
         check_achievable(rule, blocks)

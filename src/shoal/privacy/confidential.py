@@ -7,7 +7,7 @@ directly below the root of a hierarchy. Under ``wildcard`` it is unknown (-1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -16,7 +16,7 @@ import polars as pl
 
 from shoal.core.row_classes import equal_rows
 from shoal.errors import SchemaError
-from shoal.privacy.counts import Integers
+from shoal.privacy.counts import Counts, Integers
 from shoal.privacy.equivalence_classes import MissingSemantics, missing_values_error
 from shoal.privacy.ground_distances import ORDERED, GroundDistance, equal_distance, hierarchical_distance
 from shoal.schema.columns import Column, Kind
@@ -46,15 +46,26 @@ class Values:
         The number of different values.
     distance
         The distance between values.
+    totals
+        How often each value occurs in the whole table, where the records are a part of it; None where they are all.
     """
 
     name: str
     codes: Integers
     n_values: int
     distance: GroundDistance
+    totals: Integers | None = None
+
+    def compared(self, counts: Counts) -> Counts:
+        """Return the counts of values in classes with the totals of the whole table."""
+        return counts if self.totals is None else replace(counts, totals=self.totals)
 
 
-def read_values(table: Table, column: Column, semantics: MissingSemantics) -> Values:
+Whole = tuple[Integers, pl.Series, Integers, int]
+"""The code of each record among the values of the whole table, these values, their totals, and the missing ones."""
+
+
+def read_values(table: Table, column: Column, semantics: MissingSemantics, *, whole: Whole | None = None) -> Values:
     """Return the codes of a confidential column.
 
     Parameters
@@ -65,6 +76,8 @@ def read_values(table: Table, column: Column, semantics: MissingSemantics) -> Va
         The column with its kind, order and hierarchy.
     semantics
         The meaning of missing values.
+    whole
+        The values of the whole table, where the table is a part of it; see :mod:`shoal.privacy.value_encoding`.
 
     Examples
     --------
@@ -78,21 +91,30 @@ def read_values(table: Table, column: Column, semantics: MissingSemantics) -> Va
     missing = missing_mask(series)
     if semantics == MissingSemantics.ERROR and missing.any():
         raise missing_values_error({column.name: int(missing.sum())})
-    codes, values = _sorted_codes(series, column)
+    totals, lacking = None, int(missing.sum())
+    if whole is None:
+        codes, values = sorted_values(series, column)
+    else:
+        codes, values, totals, lacking = whole
     n_values = len(values)
     leaves = None
     if column.hierarchy is not None:
-        codes, leaves, tree = _codes_by_tree(codes, values, column, table)
+        order, leaves, tree = _tree_order(values, column, table)
+        rank = np.empty(order.size, np.int64)
+        rank[order] = np.arange(order.size)
+        codes = np.where(codes >= 0, rank[np.maximum(codes, 0)], -1) if order.size else codes
+        totals = None if totals is None else totals[order]
     ordered = leaves is None and column.kind != Kind.NOMINAL
-    if missing.any() and semantics == MissingSemantics.DISTINCT:
+    if lacking and semantics == MissingSemantics.DISTINCT:
         codes = np.where(missing, 0, codes + 1) if ordered else np.where(missing, n_values, codes)
         leaves = None if leaves is None else np.append(leaves, -1)
+        totals = None if totals is None else np.insert(totals, 0 if ordered else n_values, lacking)
         n_values += 1
     if leaves is not None:
         distance = hierarchical_distance(tree, leaves)
     else:
         distance = ORDERED if ordered else equal_distance(n_values)
-    return Values(column.name, codes, n_values, distance)
+    return Values(column.name, codes, n_values, distance, totals)
 
 
 def joint_values(columns: list[Values]) -> Values:
@@ -113,7 +135,7 @@ def joint_values(columns: list[Values]) -> Values:
     return Values(" x ".join(column.name for column in columns), codes, n_values, equal_distance(n_values))
 
 
-def _sorted_codes(series: Any, column: Column) -> tuple[Integers, pl.Series]:
+def sorted_values(series: Any, column: Column) -> tuple[Integers, pl.Series]:
     """Return the position of each value among the different values in order (-1 if missing), and those values."""
     values = comparable_values(series)
     if column.kind == Kind.ORDINAL:
@@ -129,14 +151,12 @@ def _sorted_codes(series: Any, column: Column) -> tuple[Integers, pl.Series]:
     return np.nan_to_num(value_codes(values, categories), nan=-1.0).astype(np.int64), categories
 
 
-def _codes_by_tree(codes: Integers, values: pl.Series, column: Column, table: Table) -> tuple[Integers, Integers, Any]:
-    """Return codes in an order that keeps the values below a node together, the leaf of each value, and the tree."""
+def _tree_order(values: pl.Series, column: Column, table: Table) -> tuple[Integers, Integers, Any]:
+    """Return an order of the values that keeps those below a node together, the leaf of each in it, and the tree."""
     from shoal.core.text import text_of
     from shoal.schema.hierarchy_sources import hierarchy_of
 
     tree = hierarchy_of(column, table)
     leaves = tree.codes([text_of(value) for value in values], column.name)
     order = np.lexsort(tree.ancestors[::-1, leaves])
-    rank = np.empty(order.size, np.int64)
-    rank[order] = np.arange(order.size)
-    return np.where(codes >= 0, rank[np.maximum(codes, 0)], -1) if order.size else codes, leaves[order], tree
+    return order, leaves[order], tree

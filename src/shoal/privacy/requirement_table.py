@@ -163,5 +163,6 @@ def _size_for_closeness(column: Values, t: float, n: int) -> int:
 
 
 def _shares(column: Values) -> Floats:
-    shares: Floats = np.bincount(column.codes, minlength=column.n_values) / column.codes.size
+    totals = np.bincount(column.codes, minlength=column.n_values) if column.totals is None else column.totals
+    shares: Floats = totals / totals.sum()
     return shares

@@ -24,16 +24,23 @@ def load(
     changes: Mapping[str, Any],
     reading: ReadOptions,
     progress: Progress,
+    *,
+    read_identifiers: bool = True,
 ) -> tuple[Table, Schema]:
-    """Return the table and its full schema; columns of a text file that stay unchanged are read as they are written."""
+    """Return the table and its full schema; columns of a text file that stay unchanged are read as they are written.
+
+    Unless ``read_identifiers``, the values of direct identifiers in a file are not read.
+    """
     if not isinstance(data, str | Path):
         table = _frame(data, reading, _texts([_schema_content(schema), changes]))
         return _with_inputs(table, schema, complete_schema(table, schema, changes))
     progress.stage("reading")
-    head = read_head(data, **reading.given())
+    unread = [] if read_identifiers else stated_identifiers(schema, changes)
+    head = read_head(data, unread=unread, **reading.given())
     draft = complete_schema(head, schema, changes)
-    typed = {column.name for column in draft.quasi} | {*draft.counted[len(draft.protected) :]}
-    table = read_table(data, text=[name for name in head.names if name not in typed], **reading.given())
+    typed = {column.name for column in draft.quasi} | {*draft.counted[len(draft.protected) :], *unread}
+    text = [name for name in head.names if name not in typed]
+    table = read_table(data, text=text, unread=unread, **reading.given())
     return _with_inputs(table, schema, complete_schema(table, schema, changes))
 
 
@@ -63,7 +70,7 @@ def load_with_schema(
     schema
         A schema, the path of a schema file, or TOML text.
     read_options
-        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``.
+        For a text file: ``delimiter``, ``encoding``, ``decimal``, ``na_values``; for Excel: ``sheet``.
     progress
         Progress callback.
     choices
@@ -168,6 +175,28 @@ def stated_column(schema: Schema | str | Path | None, role: Role) -> str | None:
     return next(
         (name for name, entry in entries.items() if isinstance(entry, dict) and entry.get("role") == role), None
     )
+
+
+def stated_identifiers(schema: Schema | str | Path | None, changes: Mapping[str, Any]) -> list[str]:
+    r"""Return the columns that a schema, a schema file or role lists name as direct identifiers, and nothing else.
+
+    Examples
+    --------
+    >>> stated_identifiers('[columns.name]\nrole = "identifier"', {"identifiers": ["id"], "quasi": ["age"]})
+    ['name', 'id']
+    """
+    if isinstance(schema, Schema):
+        names = schema.named(Role.IDENTIFIER)
+    else:
+        content = _schema_content(schema)
+        entries = content.get("columns", {}) if isinstance(content, dict) else {}
+        entries = entries if isinstance(entries, dict) else {}
+        names = [
+            name for name, entry in entries.items() if isinstance(entry, dict) and entry.get("role") == Role.IDENTIFIER
+        ]
+    elsewhere = _texts([value for name, value in changes.items() if name != "identifiers"])
+    given = [name for name in names_list(changes.get("identifiers") or ()) if isinstance(name, str)]
+    return [name for name in dict.fromkeys([*names, *given]) if name not in elsewhere]
 
 
 def is_schema_text(schema: str | Path) -> bool:

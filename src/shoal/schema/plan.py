@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any, Literal
 from shoal.core.choices import check_decimals, check_seed
 from shoal.core.text import function_name
 from shoal.errors import ParameterError, suggestion
-from shoal.schema.columns import ReleaseWeight, Schema
+from shoal.schema.columns import Schema
 from shoal.schema.person_options import PersonOptions, check_person_plan
 from shoal.schema.requirements import Of, Requirements
 
@@ -31,7 +31,7 @@ PLAN_VERSION = 1
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How a text file is read; what is None is detected.
+    """How a file is read; what is None is detected.
 
     Parameters
     ----------
@@ -43,6 +43,8 @@ class ReadOptions:
         The decimal separator, ``"."`` or ``","``.
     na_values
         Texts that mean a missing value besides the empty field, for example ``("NA", "?")``.
+    sheet
+        The sheet of an Excel workbook.
 
     Examples
     --------
@@ -56,9 +58,15 @@ class ReadOptions:
     encoding: str | None = None
     decimal: str | None = None
     na_values: tuple[str, ...] = ()
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
-        for name, example in (("delimiter", '";"'), ("encoding", '"latin-1"'), ("decimal", '","')):
+        for name, example in (
+            ("delimiter", '";"'),
+            ("encoding", '"latin-1"'),
+            ("decimal", '","'),
+            ("sheet", '"people"'),
+        ):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value or "\0" in value):
                 raise ParameterError(f"{name}={value!r} is not possible; write a text such as {example}")
@@ -90,6 +98,41 @@ class ReadOptions:
 
 
 @dataclass(frozen=True)
+class ResolvedMethod:
+    """A method that ran, with all of its options, so that it can run again whatever ``auto`` would select then.
+
+    Parameters
+    ----------
+    name
+        Its registered name.
+    version
+        The version of the algorithm; None for methods whose results may change with any version of Shoal.
+    options
+        All of its options.
+    reason
+        Why it was selected, if another method selected it.
+    blocks
+        The numbers of the blocks (strata, missingness patterns) that it grouped, from 0; empty for all of them.
+
+    Examples
+    --------
+    >>> ResolvedMethod("mdav", 1).identity
+    'mdav@1'
+    """
+
+    name: str
+    version: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    blocks: tuple[int, ...] = ()
+
+    @property
+    def identity(self) -> str:
+        """The name with the version of the algorithm, or the name alone."""
+        return self.name if self.version is None else f"{self.name}@{self.version}"
+
+
+@dataclass(frozen=True)
 class MethodCall:
     """A grouping method with its options.
 
@@ -103,6 +146,8 @@ class MethodCall:
         Seed of the random numbers.
     time_limit
         Seconds, or a text such as ``60s`` or ``5m``; None for no limit.
+    resolved
+        The methods that an earlier run resolved the call to; they run in its place. Empty to resolve it anew.
 
     Examples
     --------
@@ -114,6 +159,7 @@ class MethodCall:
     options: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     time_limit: float | None = None
+    resolved: tuple[ResolvedMethod, ...] = ()
 
     def __post_init__(self) -> None:
         if not callable(self.name) and (not isinstance(self.name, str) or not self.name):
@@ -130,7 +176,7 @@ class MethodCall:
             object.__setattr__(self, "time_limit", seconds_of(self.time_limit))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return MethodCall, (self.name, dict(self.options), self.seed, self.time_limit)
+        return MethodCall, (self.name, dict(self.options), self.seed, self.time_limit, self.resolved)
 
     @property
     def text(self) -> str:
@@ -188,9 +234,10 @@ class Plan:
         check_person_plan(self.schema, self.requirements, self.persons)
         if self.by_persons and (self.method.name != "auto" or self.method.options or self.method.time_limit):
             asked = f'method "{self.method.text}"' if self.method.name != "auto" else "options of the method"
-            reason = "of=histories" if self.of == Of.HISTORIES else "columns that stay constant"
+            histories = self.of == Of.HISTORIES
+            reason, verb = ("of=histories", "needs") if histories else ("columns that stay constant", "need")
             raise ParameterError(
-                f"{reason} need groups of whole persons, which have a search of their own; leave out {asked}"
+                f"{reason} {verb} groups of whole persons, which have a search of their own; leave out {asked}"
                 f"{'' if self.method.name != 'auto' else ', effort and time limit'}"
             )
         check_decimals(self.decimals)
@@ -232,35 +279,39 @@ class Plan:
 
 
 def requirements_dict(requirements: Requirements) -> dict[str, Any]:
-    """Return the requirements that are requested, for JSON."""
-    given: dict[str, Any] = {"k": int(requirements.k), "of": requirements.of, "max_size": requirements.max_size}
-    given |= {"global_recoding": True} if requirements.global_recoding else {}
-    given |= {} if requirements.max_share is None else {"max_share": requirements.max_share}
-    return {name: plain_value(value) for name, value in (given | requirements.requested()).items() if value is not None}
+    """Return the requirements that are requested, for JSON.
+
+    Examples
+    --------
+    >>> requirements_dict(Requirements(k=5, l=2, l_kind="entropy"))
+    {'k': 5, 'l': 2, 'l_kind': 'entropy'}
+    """
+    unused = set() if requirements.l is not None else {"l_kind"}
+    return _stated(requirements, always={"k"}, never=unused)
 
 
 def schema_dict(schema: Schema) -> dict[str, Any]:
-    """Return a schema for JSON."""
+    """Return a schema for JSON: all that determines a release, and not why a role was chosen."""
+    columns = [
+        _stated(column, always={"name", "role", "kind"}, never={"kind_stated", "role_stated", "reason"})
+        for column in schema.columns
+    ]
+    stated = _stated(schema, always={"strata", "sampling_weight", "missing"}, never={"columns", "unnamed"})
+    return {"columns": columns, **stated}
+
+
+def _stated(value: Any, *, always: Collection[str], never: Collection[str] = ()) -> dict[str, Any]:
+    """Return the fields of a dataclass that differ from their defaults, and those that are always stated, for JSON.
+
+    Read from the dataclass, so that a field that is added there changes the digest of a plan as well.
+    """
     return {
-        "columns": [
-            {
-                name: plain_value(value)
-                for name, value in (
-                    ("name", column.name), ("role", column.role), ("kind", column.kind), ("weight", column.weight),
-                    ("order", column.order), ("recode", column.recode), ("missing", column.missing),
-                    ("hierarchy", column.hierarchy), ("time", column.time or None), ("constant", column.constant),
-                )
-                if value is not None and (name, value) != ("weight", 1.0)
-            }
-            for column in schema.columns
-        ],
-        "strata": list(schema.strata),
-        "sampling_weight": schema.sampling_weight,
-        "missing": str(schema.missing),
-        **({} if schema.release_weight == ReleaseWeight.GROUPED else {"release_weight": str(schema.release_weight)}),
-        **({"known": list(schema.known)} if schema.known else {}),
-        **({"keep_links": True} if schema.keep_links else {}),
-    }  # fmt: skip
+        entry.name: plain_value(getattr(value, entry.name))
+        for entry in fields(value)
+        if entry.init
+        and entry.name not in never
+        and (entry.name in always or getattr(value, entry.name) != entry.default)
+    }
 
 
 def plain_value(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +23,8 @@ from shoal.schema.columns import (
     role_of_option,
     shown_role,
 )
+from shoal.schema.toml_values import format_key as _key
+from shoal.schema.toml_values import format_text as _text
 
 _TOP = {"release_weight", "known", "unnamed", "strata", "sampling_weight", "missing", "columns", "keep_links"}
 _COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy", "time", "constant"}
@@ -36,6 +37,7 @@ _HEADER = """\
 #       other? (not known: decide it; until then no table is protected, unless --unnamed decides all of them)
 # kind: numeric | ordinal (give its order) | nominal
 # Optional: weight = 2.0   order = ["low", "high"]   recode = "median"   missing = "impute"   hierarchy = "jobs.csv"
+#           constant = true (one value in all rows of a person)
 
 {unnamed}
 missing = "{missing}"        # error | by-pattern | impute | category
@@ -211,6 +213,11 @@ def _parse_hierarchy(name: str, entry: Any) -> Any:
     )
 
 
+def _comment(text: str) -> str:
+    """Return a text that can stand in a comment: one line without control characters."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
 def _inline(value: Any) -> str:
     """Return texts, lists and mappings as they stand on one line of a TOML file."""
     if isinstance(value, Mapping):
@@ -224,17 +231,3 @@ def _only_known(found: Mapping[str, Any], known: set[str], where: str) -> None:
     for key in found:
         if key not in known:
             raise SchemaError(f'{where} has an unknown entry "{key}"; {suggestion(key, sorted(known))}')
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
-
-
-def _comment(text: str) -> str:
-    """Return a text that can stand in a comment: one line without control characters."""
-    return "".join(c if c.isprintable() else " " for c in text)
-
-
-def _text(value: str) -> str:
-    escaped = "".join({"\\": "\\\\", '"': '\\"'}.get(c, c if c.isprintable() else f"\\U{ord(c):08X}") for c in value)
-    return f'"{escaped}"'

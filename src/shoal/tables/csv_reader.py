@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import DataError, FileProblem, UnknownColumn
+from shoal.tables.compression import opened
 from shoal.tables.dialect import (
     LONGEST_LINE,
     Opening,
@@ -24,7 +25,6 @@ from shoal.tables.dialect import (
     known_decimal,
     known_delimiter,
     long_fields,
-    opened,
 )
 from shoal.tables.table import Table
 from shoal.tables.text_columns import TextColumn
@@ -45,10 +45,12 @@ def read_csv(
     na_values: Sequence[str] = (),
     text: Sequence[str] = (),
     rows: int | None = None,
+    unread: Collection[str] = (),
 ) -> Table:
     """Read a delimited text file; see :func:`shoal.tables.read_table` for the options.
 
-    ``rows`` limits the number of records; the types are then inferred from these records only.
+    ``rows`` limits the number of records; the types are then inferred from these records only. ``unread`` columns come
+    back empty.
     """
     import narwhals as nw
     import polars as pl
@@ -59,12 +61,16 @@ def read_csv(
     for name, bom in tries:
         try:
             opening = detect(path, name, bom=bom, delimiter=delimiter, decimal=decimal)
-            columns = _read(path, opening, missing_texts, text, rows)
+            names = [name for name in opening.header if name not in set(unread)]
+            columns = _read(path, opening, missing_texts, text, rows, names)
             break
         except UnicodeError as error:
             if (name, bom) == tries[-1]:
                 raise FileProblem(f"{path} is not valid {name} text; {_encoding_hint(name)}") from error
     frame = pl.DataFrame([column.finish() for column in columns])
+    if len(names) < len(opening.header):
+        empty = [pl.lit(None, pl.Null).alias(name) for name in opening.header if name in set(unread)]
+        frame = frame.with_columns(empty).select(opening.header)
     if not frame.height:
         raise DataError(f"{path} has a header but no records")
     dialect = replace(
@@ -78,11 +84,12 @@ def read_csv(
         declared_na_values=missing_texts,
     )
     frame = frame if rows is None else frame.head(rows)
-    return Table(nw.from_native(frame, eager_only=True), dialect=dialect, source=path)
+    unread = tuple(name for name in opening.header if name in set(unread))
+    return Table(nw.from_native(frame, eager_only=True), dialect=dialect, source=path, unread=unread)
 
 
 def _read(
-    path: Path, opening: Opening, na_values: tuple[str, ...], text: Sequence[str], rows: int | None
+    path: Path, opening: Opening, na_values: tuple[str, ...], text: Sequence[str], rows: int | None, names: list[str]
 ) -> list[TextColumn]:
     """Read all columns; those that turned out to be text after the first block are read a second time."""
     for name in text:
@@ -94,7 +101,7 @@ def _read(
         return [TextColumn(name, verbatim=name in verbatim, decimal=decimal, na_values=na_values) for name in names]
 
     for block_size in _BLOCKS:
-        columns = fresh(opening.header)
+        columns = fresh(names)
         try:
             _fill(columns, path, opening, rows, block_size)
             late = {column.name: column for column in fresh([column.name for column in columns if column.lost])}

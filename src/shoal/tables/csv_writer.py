@@ -8,17 +8,14 @@ from a missing value.
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, FileProblem
+from shoal.tables.compression import compression_of, opened_for_writing, without_compression
 from shoal.tables.dialect import Dialect
-from shoal.tables.files import is_gzip_name
 from shoal.tables.table import Table, is_text, to_polars
 
 if TYPE_CHECKING:
@@ -33,7 +30,7 @@ def write_csv(table: Table, path: Path, target: Path) -> None:
     frame = to_polars(table)
     check_writable(frame, target)
     dialect = dialect_for(table, target)
-    with _opened(path, compressed=is_gzip_name(target)) as file:
+    with opened_for_writing(path, compression_of(target)) as file:
         if dialect.bom:
             file.write(_byte_order_mark(dialect.encoding))
         header = True
@@ -123,15 +120,4 @@ def _byte_order_mark(encoding: str) -> bytes:
 
 
 def _extension(path: Path) -> str:
-    return (path.with_suffix("") if is_gzip_name(path) else path).suffix.casefold()
-
-
-@contextmanager
-def _opened(path: Path, *, compressed: bool) -> Iterator[IO[bytes]]:
-    """Open for writing; gzip files contain neither name nor time, so that equal tables give equal bytes."""
-    with path.open("wb") as file:
-        if not compressed:
-            yield file
-            return
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as packed:
-            yield packed  # type: ignore[misc]
+    return without_compression(path).suffix.casefold()

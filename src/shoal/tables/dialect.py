@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from shoal.errors import DataError, FileProblem, ParameterError, SchemaError
+from shoal.tables.compression import opened, without_compression
 
 DELIMITERS = ",;\t|"
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -131,21 +129,6 @@ def encodings_to_try(path: Path, given: str | None) -> list[tuple[str, bool]]:
     return [(found, True)] if found else [("utf-8", False), ("cp1252", False), ("latin-1", False)]
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file as bytes and decompress it if its content is gzip; raises if the gzip stream is corrupt."""
-    with path.open("rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        if path.suffix.casefold() == ".gz" and not packed and raw.read(1):
-            raise FileProblem(f"{path} is not a gzip file although its extension is .gz; rename or compress it")
-        raw.seek(0)
-        try:
-            yield gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[misc]
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise FileProblem(f"{path}: the gzip file is corrupt or truncated; copy or compress it again") from error
-
-
 def check_header(path: Path, header: list[str]) -> None:
     """Raise :class:`SchemaError` for column names that are empty or not unique."""
     for position, name in enumerate(header, start=1):
@@ -230,7 +213,7 @@ def long_fields() -> Iterator[None]:
 
 def _find_delimiter(head: str, path: Path) -> str:
     """Return the delimiter that splits the header and most records into the same number of fields."""
-    extension = path.with_suffix("").suffix if path.suffix.casefold() == ".gz" else path.suffix
+    extension = without_compression(path).suffix
     best, best_score = "\t" if extension.casefold() == ".tsv" else ",", (0.0, 0)
     for character in DELIMITERS:
         rows = [row for row in _sample(head, character, complete=False, rows=200) if row]

@@ -1,25 +1,27 @@
 """Table files: the formats that Shoal reads and writes, chosen by extension.
 
-Text (CSV, optionally gzip), Parquet, Arrow/Feather, and SPSS, Stata and SAS. A table read from one format may be
-written in another; what the other format cannot store (value labels in a CSV file) is left out.
+Text (CSV, optionally compressed), Parquet, Arrow/Feather, Excel, and SPSS, Stata and SAS. A table read from one format
+may be written in another; what the other format cannot store (value labels in a CSV file) is left out.
 """
 
 from __future__ import annotations
 
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from shoal.errors import FileProblem, ParameterError, suggestion
 from shoal.tables.atomic import real_target, reason, write_files
+from shoal.tables.compression import COMPRESSED, compression_of, without_compression
+from shoal.tables.folders import is_folder, read_folder
 from shoal.tables.journal import finish_interrupted
 
 if TYPE_CHECKING:
     from shoal.tables.table import Table
 
-Family = Literal["text", "parquet", "arrow", "statistics"]
+Family = Literal["text", "parquet", "arrow", "statistics", "excel"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ _FORMATS = {
         Format(".arrow", "arrow", "Arrow"),
         Format(".feather", "arrow", "Feather"),
         Format(".ipc", "arrow", "Arrow"),
+        Format(".xlsx", "excel", "Excel"),
         Format(".sav", "statistics", "SPSS"),
         Format(".zsav", "statistics", "SPSS"),
         Format(".dta", "statistics", "Stata"),
@@ -52,28 +55,27 @@ _FORMATS = {
 
 
 def format_of(path: Path) -> Format:
-    """Return the format that the extension of a path names; text formats may have a further ``.gz``.
+    """Return the format that the extension of a path names; text formats may have a further ``.gz`` or ``.zst``.
 
     Examples
     --------
     >>> format_of(Path("people.CSV.gz")).title
     'CSV'
-    >>> format_of(Path("people.xlsx"))
+    >>> format_of(Path("people.xls"))
     Traceback (most recent call last):
         ...
-    shoal.errors.FileProblem: people.xlsx: the extension ".xlsx" is unknown; choose from: .csv, .tsv, .txt (each also with .gz), .parquet, .arrow, .feather, .ipc, .sav, .zsav, .dta, .xpt, .sas7bdat
+    shoal.errors.FileProblem: people.xls: the extension ".xls" is unknown; choose from: .csv, .tsv, .txt (each also with .gz or .zst), .parquet, .arrow, .feather, .ipc, .xlsx, .sav, .zsav, .dta, .xpt, .sas7bdat
     """  # noqa: E501 - the doctest shows the text as one line
-    suffixes = [suffix.casefold() for suffix in path.suffixes[-2:]]
-    extension = suffixes[-1] if suffixes else ""
-    inner = suffixes[0] if extension == ".gz" and len(suffixes) == 2 else extension
+    inner = without_compression(path).suffix.casefold()
     known = _FORMATS.get(inner)
-    if known is None or (is_gzip_name(path) and known.family != "text"):
+    if known is None or (compression_of(path) and known.family != "text"):
         text = [name for name, known in _FORMATS.items() if known.family == "text"]
         other = [name for name in _FORMATS if name not in text]
-        shown = f'the extension "{"".join(suffixes) if extension == ".gz" else extension}" is unknown'
+        extension = inner + (compression_of(path) or "")
+        shown = f'the extension "{extension}" is unknown' if extension else "the name has no extension"
         raise FileProblem(
-            f"{path}: {shown if extension else 'the name has no extension'}; choose from: {', '.join(text)} "
-            f"(each also with .gz), {', '.join(other)}"
+            f"{path}: {shown}; choose from: {', '.join(text)} (each also with {' or '.join(COMPRESSED)}), "
+            f"{', '.join(other)}"
         )
     return known
 
@@ -95,17 +97,6 @@ def writable_format_of(path: Path) -> Format:
             f".dta"
         )
     return known
-
-
-def is_gzip_name(path: Path) -> bool:
-    """Return whether the extension of a path is ``.gz``.
-
-    Examples
-    --------
-    >>> is_gzip_name(Path("people.csv.gz"))
-    True
-    """
-    return path.suffix.casefold() == ".gz"
 
 
 def read_head(path: str | Path, *, rows: int = 1000, **options: Any) -> Table:
@@ -144,13 +135,15 @@ def read_table(
     decimal: str | None = None,
     na_values: Sequence[str] = (),
     text: Sequence[str] = (),
+    sheet: str | None = None,
+    unread: Collection[str] = (),
 ) -> Table:
     r"""Read all rows of a table file.
 
     Parameters
     ----------
     path
-        A file with one of the supported extensions.
+        A file with one of the supported extensions, or a folder or pattern (``people/*.parquet``) of Parquet files.
     delimiter
         Separator between the fields of a text file; detected if not given.
     encoding
@@ -164,11 +157,15 @@ def read_table(
     text
         Columns of a text file to be read as text without conversion, for columns that are released unchanged. In
         these columns ``007``, ``1.50`` and texts in ``na_values`` stay as they are written.
+    sheet
+        Sheet of an Excel workbook; needed if it has more than one.
+    unread
+        Columns whose values are not read, for columns that are dropped; they are empty in the table.
 
     Returns
     -------
     table
-        A polars DataFrame inside for text, SPSS, Stata and SAS files; a pyarrow Table for Parquet and Arrow files.
+        A pyarrow Table inside for Parquet and Arrow files; a polars DataFrame for all others.
 
     Examples
     --------
@@ -186,6 +183,8 @@ def read_table(
         decimal=decimal,
         na_values=na_values,
         text=text,
+        sheet=sheet,
+        unread=unread,
     )
 
 
@@ -230,6 +229,10 @@ def write_directly(table: Table, path: Path, *, target: Path) -> None:
         from shoal.tables.stats_files import write_stats
 
         write_stats(table, path, target)
+    elif known.family == "excel":
+        from shoal.tables.excel_files import write_excel
+
+        write_excel(table, path, target)
     else:
         from shoal.tables import arrow_files
 
@@ -245,24 +248,40 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _read(path: Path, rows: int | None, **options: Any) -> Table:
+    unread = options.pop("unread", ())
+    if is_folder(path):
+        _check_options(path, options, "a folder of Parquet files")
+        return read_folder(path, rows, unread)
     known = format_of(path)
     check_input(path)
+    if known.family != "excel" and options.get("sheet") is not None:
+        raise ParameterError(f"{path}: the option sheet is for Excel files, this is {known.title}")
+    sheet = options.pop("sheet", None)
     if known.family == "text":
         from shoal.tables.csv_reader import read_csv
 
-        return read_csv(path, rows=rows, **options)
-    for name in ("delimiter", "decimal", "na_values"):
-        if options.get(name):
-            raise ParameterError(f"{path}: the option {name} is for text files, this is {known.title}")
+        return read_csv(path, rows=rows, unread=unread, **options)
     if known.family == "statistics":
         from shoal.tables.stats_files import read_stats
 
-        return read_stats(path, rows=rows, encoding=options.get("encoding"))
-    if options.get("encoding"):
-        raise ParameterError(f"{path}: the option encoding is for text files, this is {known.title}")
+        encoding = options.pop("encoding", None)
+        _check_options(path, options, known.title)
+        return read_stats(path, rows=rows, encoding=encoding, unread=unread)
+    _check_options(path, options, known.title)
+    if known.family == "excel":
+        from shoal.tables.excel_files import read_excel
+
+        return read_excel(path, sheet=sheet, rows=rows, unread=unread)
     from shoal.tables import arrow_files
 
-    return arrow_files.read_parquet(path, rows) if known.family == "parquet" else arrow_files.read_arrow(path, rows)
+    read = arrow_files.read_parquet if known.family == "parquet" else arrow_files.read_arrow
+    return read(path, rows, unread)
+
+
+def _check_options(path: Path, options: Mapping[str, Any], title: str) -> None:
+    for name in ("delimiter", "decimal", "na_values", "encoding", "sheet"):
+        if options.get(name):
+            raise ParameterError(f"{path}: the option {name} is for text files, this is {title}")
 
 
 def check_input(path: Path) -> None:

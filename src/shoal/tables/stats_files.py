@@ -8,6 +8,7 @@ is opened again and its records are counted, because pyreadstat does not report 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,15 @@ if TYPE_CHECKING:
 READERS = {".sav": "read_sav", ".zsav": "read_sav", ".dta": "read_dta", ".xpt": "read_xport"}
 _LONGEST_NAME = {".sav": 64, ".zsav": 64, ".dta": 32, ".xpt": 32}
 _LARGEST_LONG = 2_147_483_620  # the largest integer of Stata; SPSS and SAS have no integers
-_INTEGER_FORMAT = re.compile(r"[FN]\d+(\.0)?")
+_INTEGER_FORMAT = re.compile(r"(F|N|DOLLAR|COMMA|DOT|PCT)\d+(\.0)?")
+_LONGEST_LABEL = 80  # characters of the label of a variable in Stata
+_RESERVED = {
+    ".dta": re.compile(
+        r"_all|_b|byte|_coef|_cons|double|float|if|in|int|long|_n|_N|_pi|_pred|_rc|_skip|str\d+|strL|using|with"
+    ),
+    ".sav": re.compile(r"all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with", re.IGNORECASE),
+    ".xpt": re.compile(r"_(n|error|numeric|character|all)_", re.IGNORECASE),
+}
 _HEADER = 560  # bytes, before any value or name of a column
 _TIME_STAMPS = {
     ".sav": re.compile(rb"\A.{92}(.{9}).{8}", re.DOTALL),
@@ -34,11 +43,14 @@ _TIME_STAMPS = {
     ".dta": re.compile(rb"<timestamp>\x11(.{17})</timestamp>"),
     ".xpt": re.compile(rb"(\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d)"),
 }
-_TIME_FORMAT = re.compile(r"DATE|TIME|MOYR|QYR|WKYR|MONTH|WKDAY|%t", re.IGNORECASE)
+_TIME_FORMAT = re.compile(r"DATE|TIME|YMDHMS|DDMMYY|MMDDYY|YYMMDD|TOD|%-?t[dcC]", re.IGNORECASE)
+"""Formats of columns that are read as dates or times; months, quarters and weeks are read as numbers."""
 
 
-def read_stats(path: Path, *, rows: int | None = None, encoding: str | None = None) -> Table:
-    """Read an SPSS, Stata or SAS file, or its first rows."""
+def read_stats(
+    path: Path, *, rows: int | None = None, encoding: str | None = None, unread: Collection[str] = ()
+) -> Table:
+    """Read an SPSS, Stata or SAS file, or its first rows; ``unread`` columns come back empty."""
     import narwhals as nw
     import polars as pl
 
@@ -48,6 +60,9 @@ def read_stats(path: Path, *, rows: int | None = None, encoding: str | None = No
     if extension != ".xpt":
         options["user_missing"] = True
     try:
+        names = _all_names(reader, path, encoding) if unread else []
+        if unread:
+            options["usecols"] = [name for name in names if name not in set(unread)]
         frame, metadata = reader(str(path), **options)
     except Exception as error:  # pyreadstat raises Exception itself for corrupt files
         raise FileProblem(
@@ -58,7 +73,7 @@ def read_stats(path: Path, *, rows: int | None = None, encoding: str | None = No
         raise DataError(f"{path} has no columns")
     if not frame.height:
         raise DataError(f"{path} has columns but no records")
-    frame, codes = _declared_missing(frame, metadata)
+    frame, codes = _declared_missing(_typed(frame, metadata), metadata)
     frame = frame.with_columns(pl.col(pl.String).replace("", None))  # these programs have no empty texts
     labels = Labels(
         variable={name: label for name, label in metadata.column_names_to_labels.items() if label},
@@ -75,7 +90,10 @@ def read_stats(path: Path, *, rows: int | None = None, encoding: str | None = No
     )
     if extension in {".sav", ".zsav"}:
         frame = _as_integers(frame, labels)
-    return Table(nw.from_native(frame, eager_only=True), source=path, labels=labels)
+    empty = tuple(name for name in names if name not in set(frame.columns))
+    if empty:
+        frame = frame.with_columns(pl.lit(None, pl.Null).alias(name) for name in empty).select(names)
+    return Table(nw.from_native(frame, eager_only=True), source=path, labels=labels, unread=empty)
 
 
 def write_stats(table: Table, path: Path, target: Path) -> None:
@@ -87,6 +105,7 @@ def write_stats(table: Table, path: Path, target: Path) -> None:
     _check_names(frame.columns, extension, target)
     labels = _fitting(table.labels or Labels(), frame, extension)
     frame = _with_codes(_storable(frame), labels)
+    labels = _with_keys_as_stored(labels, frame)
     options: dict[str, Any] = {
         "column_labels": labels.variable,
         "variable_format": labels.formats,
@@ -114,6 +133,10 @@ def write_stats(table: Table, path: Path, target: Path) -> None:
         raise _unwritable(target, error) from error
     _fix_time_stamps(path, extension)
     _check_complete(path, frame, extension, target)
+
+
+def _all_names(reader: Any, path: Path, encoding: str | None) -> list[str]:
+    return list(reader(str(path), metadataonly=True, encoding=encoding)[1].column_names)
 
 
 def _fix_time_stamps(path: Path, extension: str) -> None:
@@ -160,6 +183,22 @@ def _declared_missing(frame: pl.DataFrame, metadata: Any) -> tuple[pl.DataFrame,
     return frame, codes
 
 
+def _typed(frame: pl.DataFrame, metadata: Any) -> pl.DataFrame:
+    """Return the frame with columns of missing values only, and of short floats, in the type that the file states."""
+    import polars as pl
+
+    stated = metadata.readstat_variable_types
+    empty = {"string": pl.String, "int8": pl.Int64, "int16": pl.Int64, "int32": pl.Int64}
+    changed = [
+        pl.col(name).cast(empty.get(stated.get(name), pl.Float64))
+        if dtype == pl.Null
+        else pl.col(name).cast(pl.Float32)
+        for name, dtype in frame.schema.items()
+        if dtype == pl.Null or (stated.get(name) == "float" and dtype == pl.Float64)
+    ]
+    return frame.with_columns(changed) if changed else frame
+
+
 def _as_integers(frame: pl.DataFrame, labels: Labels) -> pl.DataFrame:
     import polars as pl
 
@@ -200,8 +239,10 @@ def _fitting(labels: Labels, frame: pl.DataFrame, extension: str) -> Labels:
         for name, found in labels.missing_ranges.items()
         if same and fits(name, [part["lo"] for part in found])
     }
+    longest = _LONGEST_LABEL if extension == ".dta" else None
     return replace(
         labels,
+        variable={name: label[:longest] for name, label in labels.variable.items()},
         values={name: found for name, found in values.items() if found},
         formats={
             name: kind for name, kind in labels.formats.items() if same and _format_fits(kind, frame.schema[name])
@@ -211,6 +252,22 @@ def _fitting(labels: Labels, frame: pl.DataFrame, extension: str) -> Labels:
             name: found for name, found in labels.missing_codes.items() if same and (stata or name in ranges)
         },
     )
+
+
+def _with_keys_as_stored(labels: Labels, frame: pl.DataFrame) -> Labels:
+    """Return the labels with values of the type that the column is stored in, as pyreadstat needs it.
+
+    SPSS has floats only, so that the labels of a column of integers are read with the keys 1.0 and 2.0.
+    """
+
+    def keys(name: str, found: dict[Any, str]) -> dict[Any, str]:
+        dtype = frame.schema[name]
+        if dtype.is_integer():
+            return {int(key): label for key, label in found.items() if not isinstance(key, str) and key == int(key)}
+        return {float(key): label for key, label in found.items()} if dtype.is_float() else found
+
+    values = {name: keys(name, found) for name, found in labels.values.items()}
+    return replace(labels, values={name: found for name, found in values.items() if found})
 
 
 def _format_fits(kind: str, dtype: Any) -> bool:
@@ -261,7 +318,12 @@ def _check_names(names: list[str], extension: str, target: Path) -> None:
     first = r"[^\W\d_]" if extension in {".sav", ".zsav"} else r"[^\W\d]"
     rest = r"[\w.$#@]*" if extension in {".sav", ".zsav"} else r"\w*"
     allowed = re.compile(first + rest, re.ASCII if extension == ".xpt" else 0)
+    reserved = _RESERVED[".sav" if extension == ".zsav" else extension]
     for name in names:
+        if reserved.fullmatch(name):
+            raise SchemaError(
+                f'{target}: the column name "{name}" is a reserved word of {title}; rename it or write another format'
+            )
         if len(name.encode()) > longest or not allowed.fullmatch(name):
             raise SchemaError(
                 f'{target}: {title} does not allow the column name "{name}" (at most {longest} bytes, letters, digits '

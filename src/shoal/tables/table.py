@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.errors import DataError, SchemaError, UnknownColumn
+from shoal.tables.arrow_streams import with_records
 from shoal.tables.column_labels import Labels
 from shoal.tables.dialect import Dialect
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     """A column of any library."""
     import polars as pl
 
-_ACCEPTED = "pass a pandas or polars DataFrame or a pyarrow Table"
+_ACCEPTED = "pass a pandas or polars DataFrame, a pyarrow Table, or an object with Arrow's __arrow_c_stream__"
 
 
 class FileNumber(NamedTuple):
@@ -58,6 +59,10 @@ class Table:
         The file that the table was read from, if it was.
     labels
         Labels and formats of an SPSS, Stata or SAS file.
+    unread
+        Columns whose values were not read; they are empty here.
+    sheet
+        The sheet of a workbook that the user named; a workbook is written with a sheet of that name.
     inputs
         All files that the table was made from, with schema and hierarchies: no output may replace one of them. Paths
         can be confidential: a pickle drops them like ``source``, and copies of a release know the files by number only.
@@ -79,6 +84,8 @@ class Table:
     source: Path | None = None
     labels: Labels | None = None
     inputs: tuple[Path | FileNumber, ...] = ()
+    sheet: str | None = None
+    unread: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         given = self.inputs if self.source is None else (*self.inputs, self.source)
@@ -103,12 +110,13 @@ class Table:
 
     @classmethod
     def from_native(cls, data: Any, named: Iterable[str] = ()) -> Table:
-        """Wrap a pandas or polars DataFrame or a pyarrow Table.
+        """Wrap a pandas or polars DataFrame or a pyarrow Table, or read an Arrow stream.
 
         Parameters
         ----------
         data
-            The DataFrame.
+            The DataFrame. A polars LazyFrame is collected; a record batch, a reader, a data set, a DuckDB relation and
+            every other object with ``__arrow_c_stream__`` become a pyarrow Table.
         named
             Names that the user gives to columns. A level of a pandas index with one of these names becomes a column.
 
@@ -121,12 +129,13 @@ class Table:
         >>> Table.from_native([1, 2])
         Traceback (most recent call last):
             ...
-        shoal.errors.DataError: a list is not a table; pass a pandas or polars DataFrame or a pyarrow Table
-        """
+        shoal.errors.DataError: a list is not a table; pass a pandas or polars DataFrame, a pyarrow Table, or an object with Arrow's __arrow_c_stream__
+        """  # noqa: E501 - the doctest shows the text as one line
         import narwhals as nw
 
         if isinstance(data, cls):
             return data
+        data = with_records(data)
         if nw.dependencies.is_pandas_dataframe(data):
             _check_pandas_names(list(data.columns))
             columns = set(data.columns)
@@ -143,7 +152,9 @@ class Table:
         except TypeError as error:
             raise DataError(f"a {type(data).__name__} is not a table; {_ACCEPTED}") from error
         if isinstance(frame, nw.LazyFrame):
-            raise DataError(f"a {type(data).__name__} holds no records yet; call .collect() on it first")
+            raise DataError(
+                f"a {type(data).__name__} holds no records yet; collect it into a DataFrame or an Arrow table first"
+            )
         if not isinstance(frame, nw.DataFrame):
             raise DataError(f"a {type(data).__name__} is not a table; {_ACCEPTED}")
         if not frame.columns:

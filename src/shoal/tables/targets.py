@@ -14,12 +14,19 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import FileProblem, ParameterError
 from shoal.tables.atomic import check_distinct, real_target, reason
+from shoal.tables.compression import without_compression
 
 if TYPE_CHECKING:
     from shoal.tables.table import FileNumber
 
 
-def check_output(path: str | Path, *, inputs: Iterable[str | Path | FileNumber] = (), table: bool = True) -> None:
+def check_output(
+    path: str | Path,
+    *,
+    inputs: Iterable[str | Path | FileNumber] = (),
+    table: bool = True,
+    overwrite: bool = True,
+) -> None:
     """Raise :class:`FileProblem` if an output cannot be written or would overwrite an input.
 
     Parameters
@@ -30,6 +37,8 @@ def check_output(path: str | Path, *, inputs: Iterable[str | Path | FileNumber] 
         The input files; the output must not be one of them, also not through a link.
     table
         Whether the output is a table, whose extension must name a format that Shoal writes; False for reports.
+    overwrite
+        Whether an existing file may be replaced.
 
     Examples
     --------
@@ -46,6 +55,8 @@ def check_output(path: str | Path, *, inputs: Iterable[str | Path | FileNumber] 
     try:
         _check_place(path)
         _check_no_input(path, inputs)
+        if not overwrite:
+            _check_absent(path)
     except FileProblem:
         raise
     except (OSError, ValueError) as error:  # names that are too long or hold a zero byte, links in a circle
@@ -76,8 +87,15 @@ def _check_place(path: Path) -> None:
         raise FileProblem(f"{path} is write-protected; choose another name")
 
 
+def _check_absent(path: Path) -> None:
+    if _exists(path):
+        raise FileProblem(f"{path} exists; choose another file, or replace it with --force (Python: overwrite=True)")
+
+
 def _check_no_input(path: Path, inputs: Iterable[str | Path | FileNumber]) -> None:
     for source in inputs:
+        if not isinstance(source, tuple) and Path(source).is_dir() and _is_inside(path, Path(source)):
+            raise FileProblem(f"{path}: the output is inside the input folder {source}; choose another place")
         if isinstance(source, tuple):
             if _exists(path) and (path.stat().st_dev, path.stat().st_ino) == source:
                 raise FileProblem(f"{path}: the output is the input; choose another name, the input is never changed")
@@ -94,7 +112,9 @@ def check_targets(
     *,
     public_report: str | Path | None = None,
     holder_record: Path | None = None,
+    run_file: str | Path | None = None,
     inputs: Iterable[str | Path | FileNumber] = (),
+    overwrite: bool = True,
 ) -> Path:
     """Return the path of the manifest; raises if an output cannot be written or two outputs are the same file.
 
@@ -108,28 +128,33 @@ def check_targets(
         The reports; ``None`` for none.
     holder_record
         The holder's record; ``None`` for none.
+    run_file
+        The run file; ``None`` for none.
     inputs
         The input files; no output may be one of them.
+    overwrite
+        Whether existing files may be replaced.
     """
     inputs = list(inputs)
-    check_output(path, inputs=inputs)
+    check_output(path, inputs=inputs, overwrite=overwrite)
     manifest = Path(manifest) if manifest is not None else default_manifest_path(path)
-    check_output(manifest, inputs=inputs, table=False)
+    check_output(manifest, inputs=inputs, table=False, overwrite=overwrite)
     for page in (report, public_report):
         if page is not None:
-            check_report(Path(page), inputs)
-    if holder_record is not None:
-        check_output(holder_record, inputs=inputs, table=False)
-    outputs = (path, manifest, holder_record, report, public_report)
+            check_report(Path(page), inputs, overwrite=overwrite)
+    for further in (holder_record, run_file):
+        if further is not None:
+            check_output(further, inputs=inputs, table=False, overwrite=overwrite)
+    outputs = (path, manifest, holder_record, report, public_report, run_file)
     check_distinct([Path(output) for output in outputs if output is not None])
     return manifest
 
 
-def check_report(path: Path, inputs: Iterable[str | Path | FileNumber] = ()) -> None:
+def check_report(path: Path, inputs: Iterable[str | Path | FileNumber] = (), *, overwrite: bool = True) -> None:
     """Raise if a report cannot be written or its extension is not that of a web page."""
     if path.suffix.lower() not in {".html", ".htm"}:
         raise ParameterError(f"the report is a web page; call it {path.stem or 'report'}.html instead of {path.name}")
-    check_output(path, inputs=inputs, table=False)
+    check_output(path, inputs=inputs, table=False, overwrite=overwrite)
 
 
 def holder_record_path(path: Path, given: str | Path | None) -> Path | None:
@@ -141,7 +166,7 @@ def holder_record_path(path: Path, given: str | Path | None) -> Path | None:
     ('safe.holder.parquet', None)
     """
     if given is None:
-        name = f"{Path(path.name.removesuffix('.gz')).stem}.holder.parquet"
+        name = f"{without_compression(path).stem}.holder.parquet"
         return path.with_name(name) if path.name else None  # a path without a name is no file: check_output says so
     if str(given) == "none":
         return None
@@ -161,8 +186,7 @@ def default_manifest_path(path: Path) -> Path:
     >>> default_manifest_path(Path("out/safe.csv.gz")).name
     'safe.manifest.json'
     """
-    name = path.name.removesuffix(".gz")
-    return path.with_name(f"{Path(name).stem}.manifest.json")
+    return path.with_name(f"{without_compression(path).stem}.manifest.json")
 
 
 def _same_file(path: Path, other: Path) -> bool:
@@ -170,6 +194,10 @@ def _same_file(path: Path, other: Path) -> bool:
         return path.samefile(other)
     except OSError:  # one of them does not exist
         return real_target(path) == real_target(other)
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    return real_target(path).is_relative_to(real_target(folder))
 
 
 def _exists(path: Path) -> bool:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from shoal.errors import DataError, FileProblem
+from shoal.tables.compression import opened, without_compression
 from shoal.tables.dialect import (
     DELIMITERS,
     LONGEST_LINE,
@@ -26,7 +27,6 @@ from shoal.tables.dialect import (
     known_decimal,
     known_delimiter,
     long_fields,
-    opened,
 )
 from shoal.tables.files import check_regular, format_of, read_table
 from shoal.tables.table import Table
@@ -65,6 +65,11 @@ def read_as_declared(path: Path, names: Sequence[str], **options: Any) -> Table:
     ...     read_as_declared(Path(directory, "people.csv"), ["age"]).native.rows()
     [('34', '1,5'), ('30.5', None)]
     """
+    if format_of(path).family == "excel":
+        raise FileProblem(
+            f"{path}: a workbook declares no types, so that one record can change how all others are read; save the "
+            f"sheet as .csv"
+        )
     if format_of(path).family != "text":
         return _read_typed(path, **options)
     import narwhals as nw
@@ -138,7 +143,7 @@ def _opening(path: Path, names: Sequence[str], **options: Any) -> tuple[Dialect,
         raise FileProblem(f"{path} is empty; a table needs a header")
     end = text[len(text.splitlines()[0]) :][:2]
     line_end = "\r\n" if end == "\r\n" else "\r" if end[:1] == "\r" else "\n"
-    tab = path.with_suffix("").suffix if path.suffix.casefold() == ".gz" else path.suffix
+    tab = without_compression(path).suffix
     usual = "\t" if tab.casefold() == ".tsv" else ","
     splits = {character: _first_row(text, character) for character in (usual, *DELIMITERS)}
     found = delimiter or max(splits, key=lambda one: (len(set(names) & set(splits[one])), len(splits[one])))

@@ -2,19 +2,20 @@
 
 Nothing that is in memory is used but the names of the columns and the number of records, which must agree. A text file
 is compared as text, byte by byte; Parquet and Arrow files, which pyarrow writes, are read with polars; SPSS, Stata and
-SAS files with ReadStat. Numbers are compared by their bits, so that 0.0 and -0.0 differ, and every program that reads
-equal bits or bytes as equal values finds classes that are at least as large as those counted here.
+SAS files with ReadStat; of a workbook the XML is read. Numbers are compared by their bits, so that 0.0 and -0.0 differ,
+and every program that reads equal bits or bytes as equal values finds classes that are at least as large as those
+counted here.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import hashlib
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import FileProblem
-from shoal.tables.files import format_of, is_gzip_name
+from shoal.tables.compression import compression_of, opened
+from shoal.tables.files import format_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -142,9 +144,15 @@ def _hashes(path: Path, target: Path, table: Table, names: Sequence[str]) -> tup
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             hashes = new_hashes(table.n_rows)
-            _check_names(_column_names(path, target), table.names)
-            for name in names:
-                _add(hashes, _column(path, target, name))
+            if family == "excel":
+                from shoal.tables.written_excel import sheet_columns
+
+                found, columns = sheet_columns(path, names, table.n_rows)
+            else:
+                found, columns = _column_names(path, target), map(partial(_column, path, target), names)
+            _check_names(found, table.names)
+            for column in columns:
+                _add(hashes, column)
     except MemoryError:
         raise
     except Exception as error:  # the libraries raise errors of their own for an incomplete file
@@ -164,7 +172,7 @@ def _text_hashes(path: Path, target: Path, table: Table, names: Sequence[str]) -
     reader = TextKeys(table.n_rows, keys, dialect.delimiter)
     sha256 = hashlib.sha256()
     with path.open("rb") as file:
-        compressed = is_gzip_name(target)
+        compressed = compression_of(target) is not None
         blocks = _unpacked(path) if compressed else iter(lambda: file.read(_BLOCK), b"")
         start = True
         for block in _as_utf8(blocks, dialect, None if compressed else sha256):
@@ -180,7 +188,7 @@ def _text_hashes(path: Path, target: Path, table: Table, names: Sequence[str]) -
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
-    with gzip.open(path, "rb") as file:
+    with opened(path) as file:
         while block := file.read(_BLOCK):
             yield block
 

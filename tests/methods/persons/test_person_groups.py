@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, ParameterError
+from shoal.methods.persons import person_groups as person_groups_file
 from shoal.methods.persons.owner_tree import cut_owners
 from shoal.methods.persons.person_groups import most_row_groups, person_groups
 from shoal.methods.persons.unit_row_moves import group_nodes, open_row_groups
@@ -167,3 +168,15 @@ def test_degenerate_tables():
         person_groups(np.arange(6.0)[:, None], ones, units, 2)
     with pytest.raises(ParameterError, match="weighting="):
         person_groups(ones, ones, units, 2, weighting="pairs")
+
+
+def test_each_group_of_persons_keeps_the_cheapest_of_several_searches():
+    constant, varying, units = table(3, [4, 3, 5, 2, 6, 4, 3, 5, 1, 7, 4, 4])
+    rows = person_groups_file._read(constant, varying, units, units, 3, "rows")
+    groups = np.arange(12) % 2
+    forward, backward = np.arange(12), np.arange(12)[::-1]
+    costs = [person_groups_file._rows_inside(rows, groups, [order])[1] for order in (forward, backward)]
+    labels, both = person_groups_file._rows_inside(rows, groups, [forward, backward])
+    assert both <= min(costs) + 1e-12
+    assert both == pytest.approx(naive.weighted_cost(rows.varying, np.ones(units.size), labels))
+    assert min(naive.units_per_group(labels, units).values()) >= 3

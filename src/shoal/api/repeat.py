@@ -1,0 +1,132 @@
+"""Run files: a release is stored with all that is needed to repeat it, and repeated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from shoal.api.protect import run_plan
+from shoal.api.release import Release
+from shoal.core.arguments import checked
+from shoal.core.progress import SILENT, Progress
+from shoal.errors import SchemaError
+from shoal.flow.resolved import check_resolved
+from shoal.schema.loading import load
+from shoal.schema.run_file import RunFile, format_run, read_run
+from shoal.tables import write_files
+from shoal.tables.files import write_text
+from shoal.tables.targets import check_output, check_targets, holder_record_path
+
+
+@checked
+def load_run(path: str | Path) -> RunFile:
+    """Read a run file, which ``shoal protect --save`` or :func:`save_run` wrote.
+
+    Parameters
+    ----------
+    path
+        The run file.
+
+    Returns
+    -------
+    run
+        The plan, the files that it reads and those that it writes; paths are those that the run file names, seen from
+        the present directory. Raises :class:`shoal.errors.ParameterError` for an unknown or wrong entry, for another
+        version of the file, and for a method that this Shoal does not have in the version that ran.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     pl.DataFrame({"age": [30, 32, 60, 62]}).write_csv(f"{folder}/people.csv")
+    ...     release = shoal.protect(f"{folder}/people.csv", k=2, quasi=["age"])
+    ...     _ = release.write(f"{folder}/safe.csv", run_file=f"{folder}/release.toml")
+    ...     run = shoal.load_run(f"{folder}/release.toml")
+    ...     table, _ = shoal.load_table(run.input.file, schema=run.plan.schema)
+    ...     again = shoal.run_plan(table, run.plan)
+    >>> run.plan.method.resolved[0].identity, again.data.equals(release.data)
+    ('optimal-1d@1', True)
+    """
+    run = read_run(Path(path))
+    check_resolved(run.plan.method)
+    return run
+
+
+@checked
+def save_run(run: RunFile, path: str | Path) -> Path:
+    """Write a run file with mode 0600: it lists values of the original, so it stays with the data holder.
+
+    Parameters
+    ----------
+    run
+        What is to be repeated.
+    path
+        The run file, a TOML file.
+
+    Returns
+    -------
+    path
+        What was written.
+    """
+    path = Path(path)
+    check_output(path, inputs=run_inputs(run), table=False)
+    text = format_run(run, path.parent)
+    write_files({path: lambda target: write_text(target, text)}, private=(path,))
+    return path
+
+
+def run_inputs(run: RunFile) -> list[Path]:
+    """Return the files that a run reads, which no output may replace."""
+    hierarchies = [
+        Path(column.hierarchy) for column in run.plan.schema.columns if isinstance(column.hierarchy, str | Path)
+    ]
+    return [run.input.file, *([] if run.input.previous is None else [run.input.previous]), *hierarchies]
+
+
+def run_again(
+    path: Path, *, overwrite: bool = False, progress: Progress = SILENT
+) -> tuple[Release, list[Path], list[Path]]:
+    """Repeat the release of a run file and write its files.
+
+    Parameters
+    ----------
+    path
+        The run file.
+    overwrite
+        Whether files that exist are replaced.
+    progress
+        Progress callback.
+
+    Returns
+    -------
+    release, written, confidential
+        The release, all files that were written (the table first, then its manifest), and the confidential ones.
+    """
+    run = load_run(path)
+    plan, output = run.plan, run.output
+    record = holder_record_path(output.table, output.holder_record)
+    inputs = [*run_inputs(run), path]
+    manifest = check_targets(
+        output.table, output.manifest, output.report, public_report=output.public_report, holder_record=record,
+        inputs=inputs, overwrite=overwrite,
+    )  # fmt: skip
+    table, schema = load(run.input.file, plan.schema, {}, plan.reading, progress)
+    listed = {column.name for column in plan.schema.columns}
+    new = [name for name in table.names if name not in listed]
+    if new:  # unnamed was decided for the columns of the earlier table
+        raise SchemaError(
+            f'column "{new[0]}" of {run.input.file} is not in the run file; add it to schema.columns with its role, or '
+            "protect the table anew"
+        )
+    table = replace(table, inputs=(*table.inputs, path))
+    release = run_plan(
+        table, replace(plan, schema=schema), previous=run.input.previous, accept_loss=run.accept.loss,
+        accept_relinking=run.accept.relinking, accept_second_release=run.accept.second_release, progress=progress,
+    )  # fmt: skip
+    progress.stage("writing")
+    written = release.write(
+        output.table, manifest=manifest, holder_record=record or "none", report=output.report,
+        public_report=output.public_report, overwrite=overwrite,
+    )  # fmt: skip
+    return release, written, [place for place in (record, output.report) if place is not None]
