@@ -23,6 +23,8 @@ ROOT = Path(__file__).parent.parent
 EXTRAS = {
     "pandas": "pandas DataFrames in and out",
     "stats-files": "SPSS, Stata and SAS files with labels",
+    "excel": "Excel workbooks (`.xlsx`)",
+    "sql": "tables of SQLite, DuckDB and PostgreSQL",
     "dp": "differential privacy (`shoal.dp`, `shoal dp`)",
     "sklearn": "`shoal.sklearn.Microaggregator` in scikit-learn pipelines",
     "matching": "the method `matching`",

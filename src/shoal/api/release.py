@@ -24,6 +24,7 @@ from shoal.tables import Table, write_files
 from shoal.tables.files import format_of, write_directly, write_text
 
 if TYPE_CHECKING:
+    from shoal.api.database_release import WrittenTable
     from shoal.evaluate.risk import Risk
     from shoal.evaluate.utility import Utility
     from shoal.flow.holder_record import HolderRecord
@@ -202,7 +203,7 @@ class Release:
 
         return data_frame(*self.loss.rows(), backend_of(self.data))
 
-    def manifest_json(self, written: WrittenFile | None = None) -> str:
+    def manifest_json(self, written: WrittenFile | WrittenTable | None = None) -> str:
         """Return the manifest as JSON text; the same protection gives the same bytes.
 
         Parameters
@@ -235,7 +236,8 @@ class Release:
         Parameters
         ----------
         path
-            The output file; its extension sets the format.
+            The output file; its extension sets the format. Or the URI of a table of a database, such as
+            ``sqlite:///people.db?table=safe``; the other files are then in the working directory.
         manifest
             The file of the manifest; by default beside the table, ``safe.csv`` with ``safe.manifest.json``.
         holder_record
@@ -258,9 +260,11 @@ class Release:
             What was written.
         """
         from shoal.flow.recount_file import recount_file
-        from shoal.tables.targets import check_targets, holder_record_path
+        from shoal.tables.databases import is_database
+        from shoal.tables.targets import check_targets, files_beside, holder_record_path
 
-        path = Path(path)
+        table = path if is_database(path) else None
+        path = files_beside(path)
         original = self._original
         unread = original is not None and bool(original.unread)
         record = None if holder_record is None and (original is None or unread) else (
@@ -272,12 +276,11 @@ class Release:
                 'read_identifiers=True, or write with holder_record="none"'
             )
         manifest = check_targets(
-            path, manifest, report, public_report=public_report, holder_record=record, run_file=run_file,
-            inputs=self._inputs(), overwrite=overwrite,
+            path if table is None else str(table), manifest, report, public_report=public_report, holder_record=record,
+            run_file=run_file, inputs=self._inputs(), overwrite=overwrite,
         )  # fmt: skip
-        found: list[WrittenFile] = []
-
-        stored = self._stored(path)
+        stored = self._stored(path if table is None else None)
+        found: list[WrittenFile | WrittenTable] = []
 
         def write_table(temporary: Path) -> None:
             write_directly(stored, temporary, target=path)
@@ -291,20 +294,33 @@ class Release:
         def write_manifest(temporary: Path) -> None:
             write_text(temporary, self.manifest_json(found[0]))
 
-        writers: dict[Path, Callable[[Path], None]] = {path: write_table, manifest: write_manifest}
+        writers: dict[Path, Callable[[Path], None]] = {manifest: write_manifest}
+        if table is None:
+            writers = {path: write_table, **writers}
         if record is not None:
-            original = self._needed_original()
-            writers[record] = lambda temporary: self._record(original, found[0]).write(temporary)
+            needed = self._needed_original()
+            writers[record] = lambda temporary: self._record(needed, found[0]).write(temporary)
         if report is not None:
             writers[Path(report)] = self._report_writer(self._original, public=False)
         if public_report is not None:
             writers[Path(public_report)] = self._report_writer(None, public=True)
         if run_file is not None:
+            if table is not None:
+                raise ParameterError("a run file names files; write the table to a file to save a run file with it")
             outputs = {"manifest": manifest, "report": report, "public_report": public_report}
             text = self._run_text(Path(run_file), path, record, outputs)
             writers[Path(run_file)] = lambda temporary: write_text(temporary, text)
         confidential = [Path(place) for place in (record, report, run_file) if place is not None]
-        write_files(writers, private=confidential)
+        if table is None:
+            write_files(writers, private=confidential)
+        else:
+            from shoal.api.database_release import WrittenTable, check_origin, write_release_table
+
+            database = check_origin(str(table), original)
+            found.append(WrittenTable(database, stored.n_rows, len(stored.names)))
+            write_release_table(
+                self.released, stored, str(table), writers, private=confidential, overwrite=overwrite
+            )  # fmt: skip
         return list(writers)
 
     @checked
@@ -363,16 +379,16 @@ class Release:
     def _paired_original(self) -> Table:
         return self.released.paired(self._needed_original())
 
-    def _stored(self, path: Path) -> Table:
+    def _stored(self, path: Path | None) -> Table:
         """Return the table for a format: what a text file holds as text has its type where the format has types.
 
         Columns that are released unchanged are read from a text file as they are written there.
         """
-        if self.table.dialect is None or format_of(path).family == "text":
+        if self.table.dialect is None or (path is not None and format_of(path).family == "text"):
             return self.table
         return self.table.with_types(name for name in self.table.names if name not in self.schema.protected)
 
-    def _record(self, original: Table, written: WrittenFile) -> HolderRecord:
+    def _record(self, original: Table, written: WrittenFile | WrittenTable) -> HolderRecord:
         from shoal.flow.holder_record import holder_record
 
         return holder_record(self.released, original, written=written.as_dict())

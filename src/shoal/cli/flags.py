@@ -20,17 +20,33 @@ import typer
 from shoal.cli.standard_files import with_standard_input
 from shoal.errors import ParameterError
 
+
+def path_or_uri(text: str) -> Any:
+    """Return a path, or the URI of a database as it is."""
+    from shoal.tables.databases import is_database
+
+    return text if is_database(text) else Path(text)
+
+
 JSON_VERSION = 1
 """The version of what ``--json`` prints; the manifest and the plan have versions of their own."""
 File = Annotated[
     Path,
     typer.Argument(
-        help="The table: CSV (also .gz or .zst), Parquet, Arrow, Excel, SPSS, Stata or SAS; - for standard input."
+        parser=path_or_uri,
+        help="The table: CSV (also .gz or .zst), Parquet (also a folder or pattern), Arrow, Excel, SPSS, Stata or SAS; "
+        "- for standard input; sqlite:///people.db?table=people for a database.",
     ),
 ]
 K = Annotated[int, typer.Option("-k", "--k", help="Minimum group size (k).")]
 Output = Annotated[
-    Path, typer.Option("--output", "-o", help="Output file; the extension sets the format. - for standard output.")
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        parser=path_or_uri,
+        help="Output file; the extension sets the format. - for standard output, or the URI of a table.",
+    ),
 ]
 ManifestFile = Annotated[Path | None, typer.Option(help="Manifest file; beside the output if not given.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
@@ -184,6 +200,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
         "format": (
             _one(str, "Format of - as an extension: csv, parquet, ... For standard input and standard output."), None,
         ),
+        "query": (_one(str, "SQL query, where the table is the URI of a database.", metavar="SQL"), None),
         "sheet": (_one(str, "Sheet of an Excel workbook; needed if it has more than one.", metavar="NAME"), None),
     },
     "output": {
@@ -322,6 +339,7 @@ class Given:
             "decimal": self.values.get("decimal"),
             "na_values": tuple(self.names("na_values") or ()),
             "sheet": self.values.get("sheet"),
+            "query": self.values.get("query"),
         }
 
 

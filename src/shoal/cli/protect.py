@@ -68,11 +68,12 @@ def protect_command(
     """
     from shoal.api.protect import protect
     from shoal.cli.terminal import draw_release, drawn_progress
-    from shoal.tables.targets import check_targets, holder_record_path
+    from shoal.tables.targets import check_targets, files_beside, holder_record_path
 
     printed = is_standard(output)
     with with_standard_output(output, given.values["format"], json=given.json) as place:
-        record = holder_record_path(place, holder_record or ("none" if printed else None))
+        beside = files_beside(place)
+        record = holder_record_path(beside, holder_record or ("none" if printed else None))
         manifest = check_targets(
             place,
             manifest,

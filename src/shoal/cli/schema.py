@@ -40,7 +40,7 @@ def schema_command(
         from shoal.cli.questions import ask_columns
 
         schema = ask_columns(schema, remarks)
-    text = format_schema(schema, file.name, remarks)
+    text = format_schema(schema, file.name if isinstance(file, Path) else "a database", remarks)
     if output is not None:
         write_files({output: lambda target: write_text(target, text)}, private=(output,))
     if given.json:

@@ -45,6 +45,8 @@ class ReadOptions:
         Texts that mean a missing value besides the empty field, for example ``("NA", "?")``.
     sheet
         The sheet of an Excel workbook.
+    query
+        SQL query on a database.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class ReadOptions:
     decimal: str | None = None
     na_values: tuple[str, ...] = ()
     sheet: str | None = None
+    query: str | None = None
 
     def __post_init__(self) -> None:
         for name, example in (
@@ -66,6 +69,7 @@ class ReadOptions:
             ("encoding", '"latin-1"'),
             ("decimal", '","'),
             ("sheet", '"people"'),
+            ("query", '"SELECT ..."'),
         ):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value or "\0" in value):

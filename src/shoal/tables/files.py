@@ -124,7 +124,7 @@ def read_head(path: str | Path, *, rows: int = 1000, **options: Any) -> Table:
     """
     if rows < 1:
         raise ParameterError(f"rows={rows} must be at least 1")
-    return _read(Path(path), rows, **options)
+    return _read(path, rows, **options)
 
 
 def read_table(
@@ -137,13 +137,15 @@ def read_table(
     text: Sequence[str] = (),
     sheet: str | None = None,
     unread: Collection[str] = (),
+    query: str | None = None,
 ) -> Table:
     r"""Read all rows of a table file.
 
     Parameters
     ----------
     path
-        A file with one of the supported extensions, or a folder or pattern (``people/*.parquet``) of Parquet files.
+        A file with one of the supported extensions, a folder or pattern (``people/*.parquet``) of Parquet files, or
+        the URI of a database (:mod:`shoal.tables.databases`).
     delimiter
         Separator between the fields of a text file; detected if not given.
     encoding
@@ -161,6 +163,8 @@ def read_table(
         Sheet of an Excel workbook; needed if it has more than one.
     unread
         Columns whose values are not read, for columns that are dropped; they are empty in the table.
+    query
+        SQL query, where ``path`` is the URI of a database without a table.
 
     Returns
     -------
@@ -176,7 +180,7 @@ def read_table(
     [(34, '01067', 1.5), (51, '80331', None)]
     """
     return _read(
-        Path(path),
+        path,
         None,
         delimiter=delimiter,
         encoding=encoding,
@@ -185,6 +189,7 @@ def read_table(
         text=text,
         sheet=sheet,
         unread=unread,
+        query=query,
     )
 
 
@@ -247,8 +252,16 @@ def write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _read(path: Path, rows: int | None, **options: Any) -> Table:
-    unread = options.pop("unread", ())
+def _read(path: str | Path, rows: int | None, **options: Any) -> Table:
+    unread, query = options.pop("unread", ()), options.pop("query", None)
+    from shoal.tables.databases import is_database, read_database
+
+    if isinstance(path, str) and is_database(path):
+        _check_options(Path("the database"), options, "a database")
+        return read_database(path, query=query, rows=rows, unread=unread)
+    path = Path(path)
+    if query is not None:
+        raise ParameterError(f"{path}: the option query is for databases, such as sqlite:///people.db")
     if is_folder(path):
         _check_options(path, options, "a folder of Parquet files")
         return read_folder(path, rows, unread)

@@ -59,6 +59,8 @@ class Table:
         The file that the table was read from, if it was.
     labels
         Labels and formats of an SPSS, Stata or SAS file.
+    origin
+        A digest of the table of a database that the table was read from, which no output may replace.
     unread
         Columns whose values were not read; they are empty here.
     sheet
@@ -86,6 +88,7 @@ class Table:
     inputs: tuple[Path | FileNumber, ...] = ()
     sheet: str | None = None
     unread: tuple[str, ...] = ()
+    origin: str | None = None
 
     def __post_init__(self) -> None:
         given = self.inputs if self.source is None else (*self.inputs, self.source)
@@ -93,7 +96,7 @@ class Table:
         object.__setattr__(self, "inputs", tuple(dict.fromkeys(absolute)))
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"source": None, "inputs": ()}
+        return self.__dict__ | {"source": None, "inputs": (), "origin": None}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Table:
         from copy import deepcopy

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from shoal.errors import FileProblem, ParameterError
 from shoal.tables.atomic import check_distinct, real_target, reason
 from shoal.tables.compression import without_compression
+from shoal.tables.databases import Database, check_database, is_database
 
 if TYPE_CHECKING:
     from shoal.tables.table import FileNumber
@@ -106,7 +107,7 @@ def _check_no_input(path: Path, inputs: Iterable[str | Path | FileNumber]) -> No
 
 
 def check_targets(
-    path: Path,
+    path: Path | str,
     manifest: str | Path | None,
     report: str | Path | None,
     *,
@@ -121,7 +122,7 @@ def check_targets(
     Parameters
     ----------
     path
-        The output table.
+        The output table; a file, or a table of a database by its URI.
     manifest
         The manifest; ``None`` for :func:`default_manifest_path`.
     report, public_report
@@ -136,8 +137,11 @@ def check_targets(
         Whether existing files may be replaced.
     """
     inputs = list(inputs)
-    check_output(path, inputs=inputs, overwrite=overwrite)
-    manifest = Path(manifest) if manifest is not None else default_manifest_path(path)
+    if is_database(path):
+        check_database(str(path), overwrite=overwrite)
+    else:
+        check_output(path, inputs=inputs, overwrite=overwrite)
+    manifest = Path(manifest) if manifest is not None else default_manifest_path(files_beside(path))
     check_output(manifest, inputs=inputs, table=False, overwrite=overwrite)
     for page in (report, public_report):
         if page is not None:
@@ -145,9 +149,20 @@ def check_targets(
     for further in (holder_record, run_file):
         if further is not None:
             check_output(further, inputs=inputs, table=False, overwrite=overwrite)
-    outputs = (path, manifest, holder_record, report, public_report, run_file)
+    outputs = (None if is_database(path) else path, manifest, holder_record, report, public_report, run_file)
     check_distinct([Path(output) for output in outputs if output is not None])
     return manifest
+
+
+def files_beside(path: Path | str) -> Path:
+    """Return the path that names the files beside an output; for a table of a database they are in this directory.
+
+    Examples
+    --------
+    >>> files_beside("sqlite:///people.db?table=safe").name
+    'safe.db'
+    """
+    return Path(f"{Database.of(str(path)).name}.db") if is_database(path) else Path(path)
 
 
 def check_report(path: Path, inputs: Iterable[str | Path | FileNumber] = (), *, overwrite: bool = True) -> None:
