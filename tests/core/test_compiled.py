@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from shoal.core.compiled import compiled, compiled_elsewhere
+
 MODULE = """
 from shoal.core.compiled import compiled, inner
 
@@ -34,10 +36,10 @@ def stored(tmp_path_factory):
     return folder
 
 
-def counted(folder):
+def counted(folder, **variables):
     """Call the loop in a process of its own; return the result and what was written to the error stream."""
     code = f"import sys; sys.path.insert(0, {str(folder)!r}); import counting; print(counting.count(7))"
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), **variables}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     return int(done.stdout), done.stderr
 
@@ -90,3 +92,32 @@ def test_loops_run_where_nothing_can_be_stored(stored, tmp_path):
     result, message = counted(folder)
     assert result == 7
     assert message == "shoal: compiled loops cannot be stored or read; they are compiled again in every process\n"
+
+
+def test_loops_are_stored_in_the_chosen_folder(stored, tmp_path):
+    folder = shutil.copytree(stored, tmp_path / "copy", ignore=shutil.ignore_patterns("*.nb?"))
+    assert counted(folder, SHOAL_CACHE=str(tmp_path / "chosen")) == (7, "")
+    assert len(list((tmp_path / "chosen").rglob("*.nbi"))) == 2
+    assert not list(folder.rglob("*.nbi"))
+
+
+def test_another_folder_is_taken_where_the_chosen_one_cannot_be_written(stored, tmp_path):
+    folder = shutil.copytree(stored, tmp_path / "copy", ignore=shutil.ignore_patterns("*.nb?"))
+    (tmp_path / "file").write_text("no folder")
+    assert counted(folder, SHOAL_CACHE=str(tmp_path / "file"))[0] == 7
+    assert list(folder.rglob("*.nbi"))
+    assert (tmp_path / "file").read_text() == "no folder"
+
+
+def test_a_loop_that_is_compiled_elsewhere_waits_before_it_runs():
+    waited = []
+
+    @compiled
+    def double(x):
+        waited.append(x)
+
+    double._dispatcher = double.function
+    with compiled_elsewhere([__name__], waited.append):
+        double(2)
+    double(3)
+    assert waited == [__name__, 2, 3]

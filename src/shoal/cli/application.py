@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from shoal.cli import assess, compare, demo, dp, evaluate, methods, protect, run, schema, sign, verify
+from shoal.cli.compile import compile_command
 from shoal.cli.process import INTERRUPTED, Terminated, guarded_output, open_standard_files, sigterm_raises
 from shoal.errors import GroupTooSmall, ParameterError, RequirementNotMet, ShoalError, one_line
 
@@ -33,6 +34,7 @@ app.command("compare")(compare.compare_command)
 app.command("dp")(dp.dp_command)
 app.command("schema")(schema.schema_command)
 app.command("methods")(methods.methods_command)
+app.command("compile")(compile_command)
 app.command("demo")(demo.demo_command)
 
 

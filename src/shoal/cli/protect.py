@@ -66,6 +66,7 @@ def protect_command(
 
     Example: shoal protect people.csv -k 5 --quasi age,income --confidential diagnosis --identifiers name -o safe.csv
     """
+    from shoal.api.compiling import compiling_ahead
     from shoal.api.protect import protect
     from shoal.cli.terminal import draw_release, drawn_progress
     from shoal.tables.targets import check_targets, files_beside, holder_record_path
@@ -84,7 +85,7 @@ def protect_command(
             inputs=given.inputs(file, previous),
             overwrite=force,
         )
-        with drawn_progress(quiet=given.silent) as progress:
+        with drawn_progress(quiet=given.silent) as progress, compiling_ahead(method):
             release = protect(
                 file,
                 k,

@@ -2,8 +2,12 @@
 
 ``@compiled`` marks a function for numba without importing numba: the import and the compilation happen at the first
 call, so ``import shoal`` and ``shoal --help`` stay fast. A compiled function may call another one as usual. The machine
-code is stored next to the source file, in a user cache directory if the installation is read-only, and nowhere if
-neither can be written. Stored files that are damaged are replaced, and a message says so once.
+code is stored in the folder that the environment variable ``SHOAL_CACHE`` names; without it next to the source file, in
+a user cache directory if the installation is read-only, and nowhere if neither can be written. Stored files that are
+damaged are replaced, and a message says so once.
+
+While another process compiles the loops of some modules (:func:`compiled_elsewhere`), a loop of such a module waits for
+it and is then loaded.
 
 ``@inner`` marks a function that only other compiled functions call: it has no wrapper for Python, so it compiles
 faster. Division follows IEEE 754 (a zero divisor gives inf or nan), which saves a check in every loop. A function is
@@ -12,7 +16,8 @@ compiled once more where it is passed a literal, so callers begin a count with `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
 from threading import RLock
@@ -23,6 +28,9 @@ _callbacks: list[Callable[[str], None]] = []
 _callbacks_installed = False
 _cache_works = True
 _notices: set[str] = set()
+_elsewhere: dict[str, Callable[[str], None]] = {}
+CACHE_VARIABLE = "SHOAL_CACHE"
+"""The environment variable that names the folder of compiled loops."""
 
 
 class Kernel:
@@ -51,7 +59,8 @@ class Kernel:
             self._cached = _cache_works
             if self._cached:
                 try:
-                    self._dispatcher = _with_safe_cache(numba.njit(cache=True, **self._options)(self.function))
+                    with _chosen_folder():
+                        self._dispatcher = _with_safe_cache(numba.njit(cache=True, **self._options)(self.function))
                 except RuntimeError:  # no directory for the cache can be written: compile once per process
                     self._cached = False
             if not self._cached:
@@ -65,6 +74,8 @@ class Kernel:
     def __call__(self, *arguments: Any) -> Any:
         """Run the compiled function."""
         global _cache_works  # noqa: PLW0603 - a disk that is full is full for all kernels
+        if _elsewhere and self.function.__module__ in _elsewhere:
+            _elsewhere[self.function.__module__](self.function.__module__)
         try:
             return self.dispatcher(*arguments)
         except OSError:  # kernels touch no files, so this is the cache: go on without it
@@ -108,6 +119,41 @@ def when_compiling(callback: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         _callbacks.remove(callback)
+
+
+@contextmanager
+def compiled_elsewhere(modules: Iterable[str], wait: Callable[[str], None]) -> Iterator[None]:
+    """Inside the block, call a function before each loop of some modules: it waits until the loops are stored."""
+    names = list(modules)
+    _elsewhere.update(dict.fromkeys(names, wait))
+    try:
+        yield
+    finally:
+        for name in names:
+            _elsewhere.pop(name, None)
+
+
+def stored_in(kernel: Kernel) -> str | None:
+    """Return the folder in which a compiled loop is stored; None if it is not stored."""
+    return str(kernel.dispatcher._cache.cache_path) if kernel.dispatcher and kernel._cached else None  # noqa: SLF001
+
+
+@contextmanager
+def _chosen_folder() -> Iterator[None]:
+    """Let numba store in the folder that the user chose; loops of other packages are not affected."""
+    folder = os.environ.get(CACHE_VARIABLE)
+    if not folder:
+        yield
+        return
+    from numba import config
+
+    settings: Any = config
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = os.path.abspath(folder)  # noqa: PTH100 - no other path operation is needed
+    try:
+        yield
+    finally:
+        settings.CACHE_DIR = before
 
 
 def _with_safe_cache(dispatcher: Any) -> Any:

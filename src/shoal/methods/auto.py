@@ -23,6 +23,7 @@ from shoal.core.row_classes import collapse
 from shoal.methods.calibration import Calibration, calibrate
 from shoal.methods.contract import Outcome
 from shoal.methods.effort import (
+    MANY_ATTRIBUTES,
     MIDDLE_RECORDS,
     Effort,
     MethodChoice,
@@ -30,6 +31,7 @@ from shoal.methods.effort import (
     search_seconds,
     search_within,
     search_work,
+    start_of_many,
 )
 from shoal.methods.registry import get_method, method
 from shoal.methods.running import run
@@ -233,6 +235,8 @@ def choose(n: int, d: int, k: int, *, effort: Effort = "balanced") -> MethodChoi
     start, seconds = _start(n, quick, small=SMALL_TABLE_RECORDS if effort == "fast" else MIDDLE_RECORDS)
     if effort != "fast" and n > MIDDLE_RECORDS:
         start = {"start": "mona-plus", **LARGE_START}
+    if d > MANY_ATTRIBUTES:
+        start = {**(start_of_many(d) if n > SMALL_TABLE_RECORDS else start), "neighbours": "record"}
     seconds += search_seconds(work, n, Calibration(d=d, k=k))
     first = "ona-star" if start["start"] == "ona-star" else "blocks"
     reason = f"effort {effort}: {first}, then a search (annealing)"

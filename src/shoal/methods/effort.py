@@ -147,6 +147,10 @@ MIDDLE_RECORDS = 100_000
 _CHAINS = {"chains": 16, "passes": 1, "sweeps": 400, "reheat_sweeps": 300}
 PROGRAM_K: dict[Effort, int] = {"balanced": 3, "best": 5}
 """The largest k for which an integer program over the groups of all chains pays."""
+MANY_ATTRIBUTES = 12
+"""Attributes up to which trees exclude most records from a search; above, blocks are smaller the more there are."""
+BLOCK_NUMBERS, LEAST_BLOCK, LARGEST_BLOCK = 800_000, 2_500, 50_000
+"""Numbers in a block of a table with many attributes, and its least and largest number of records."""
 VISIT_SHARE = 0.04
 """The time of a visit of a record, as a share of that of a refinement by two rounds of ONA*."""
 
@@ -177,6 +181,18 @@ def search_work(n: int, k: int, effort: Effort) -> SearchWork:
 
 _QUICK = SearchWork({"passes": 1, "sweeps": 2, "costly_sweeps": 0}, 4.0)
 """One pass over a large table: a tenth of the loss for about as much time as its first groups."""
+
+
+def start_of_many(d: int) -> dict[str, Any]:
+    """Return the options of the first groups of a table with many attributes, whose cost is linear in n.
+
+    Examples
+    --------
+    >>> [start_of_many(d)["start_block"] for d in (20, 50, 200, 1_000)]
+    [40000, 16000, 4000, 2500]
+    """
+    block = min(max(BLOCK_NUMBERS // d, LEAST_BLOCK), LARGEST_BLOCK)
+    return {"start": "mona-plus", "start_block": block, "start_passes": 1, "start_rounds": 0}
 
 
 def search_within(n: int, seconds: float, calibration: Calibration) -> SearchWork | None:

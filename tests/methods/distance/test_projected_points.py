@@ -30,7 +30,7 @@ def find(projected, tree, gone, r, distances, found, stack):
 def test_projections_are_never_farther_apart_than_records(case):
     points, _ = case
     projected = project(points)
-    assert projected.projections.shape[1] == min(points.shape[1], DIMENSIONS)
+    assert projected.projections.shape[1] in (points.shape[1], min(points.shape[1], DIMENSIONS))
     for r in range(len(points)):
         distances = np.sqrt(naive.squared_distances(projected.projections, projected.projections[r]))
         assert (distances <= np.sqrt(naive.squared_distances(points, points[r])) * (1 + 1e-10) + projected.margin).all()
@@ -51,9 +51,17 @@ def test_the_nearest_records_are_those_of_a_scan(case, seed):
 
 
 def test_the_projection_of_a_centroid_is_no_farther_than_the_centroid(rng):
-    points = 1e6 + rng.normal(size=(500, 20))
+    points = 1e6 + rng.normal(size=(500, 20)) * np.arange(1, 21)
     projected = project(points)
+    assert projected.axes.size
     centre = points.mean(axis=0)
     projection = projections_of(centre[None], projected.axes)[0]
     distances = np.sqrt(naive.squared_distances(points, centre))
     assert (np.sqrt(naive.squared_distances(projected.projections, projection)) <= distances + projected.margin).all()
+
+
+def test_records_that_vary_in_all_directions_are_not_projected(rng):
+    points = rng.normal(size=(400, 30))
+    assert project(points).projections is points
+    points[:, 11:] /= 100
+    assert project(points).projections.shape == (400, DIMENSIONS)

@@ -21,7 +21,7 @@ from shoal.methods.contract import Outcome, Stopped
 from shoal.methods.options import Range
 from shoal.methods.programs.group_selection import select_groups
 from shoal.methods.refinement.crossover import crossover, group_costs_by_column
-from shoal.methods.refinement.record_annealing import ONE_BLOCK_RECORDS, anneal_records, anneal_whole
+from shoal.methods.refinement.record_annealing import ONE_BLOCK_RECORDS, Neighbours, anneal_records, anneal_whole
 from shoal.methods.registry import method
 from shoal.methods.running import run
 
@@ -32,7 +32,7 @@ PROGRAM_COLUMNS = 450  # groups among which an integer program selects
 PROGRAM_NODES = 1
 _OPTIONS = (
     "start", "start_block", "start_passes", "start_rounds", "start_leaf", "passes", "sweeps", "costly_sweeps", "block",
-    "chains", "program", "reheats", "reheat_sweeps",
+    "neighbours", "chains", "program", "reheats", "reheat_sweeps",
 )  # fmt: skip
 
 
@@ -60,6 +60,7 @@ def annealing(
     sweeps: Annotated[int, Range(1)] = 20,
     costly_sweeps: Annotated[int, Range(0)] = 50,
     block: Annotated[int, Range(1)] = 10_000,
+    neighbours: Neighbours = "group",
     chains: Annotated[int, Range(1)] = 1,
     program: bool = False,
     reheats: Annotated[int, Range(0)] = 0,
@@ -84,6 +85,9 @@ def annealing(
         How often the records of the costliest groups are visited in each of two further passes.
     block
         Maximum number of records of a block; a table of up to 15,000 records is one block.
+    neighbours
+        Which groups a record may join: those near its ``group``, or those near the ``record`` itself. The latter takes
+        longer, and finds less loss where there are many attributes.
     chains
         Independent searches of a table that is one block; the best parts of all are combined.
     program
@@ -108,7 +112,7 @@ def annealing(
     storage: dict[str, Any] = {"storage": str(points.dtype)}
     options = {"block": start_block, "passes": start_passes, "rounds": start_rounds, "leaf": start_leaf} | storage
     labels = run(start, points, k, progress=progress, **(options if start == "mona-plus" else {})).labels
-    search = _Search(points, k, seed, progress, labels)
+    search = _Search(points, k, seed, progress, labels, neighbours)
     stopped: Stopped = "finished"
     if len(points) >= 2 * k and group_costs_by_column(points, labels).any():
         try:
@@ -126,10 +130,11 @@ class _Search:
     """The best grouping so far."""
 
     def __init__(
-        self, points: NDArray[np.floating[Any]], k: int, seed: int, progress: Progress, labels: NDArray[np.int64]
-    ) -> None:
+        self, points: NDArray[np.floating[Any]], k: int, seed: int, progress: Progress, labels: NDArray[np.int64],
+        neighbours: Neighbours,
+    ) -> None:  # fmt: skip
         self.points, self.k, self.seed, self.progress = points, k, seed, progress
-        self.labels = labels
+        self.labels, self.neighbours = labels, neighbours
         self.reheats = 0
         self.completed = False
 
@@ -149,7 +154,7 @@ class _Search:
         else:
             self.labels = anneal_records(
                 self.points, self.labels, self.k, passes=passes, sweeps=sweeps, costly_sweeps=costly_sweeps,
-                block=block, seed=self.seed, progress=self.progress,
+                block=block, neighbours=self.neighbours, seed=self.seed, progress=self.progress,
             ).labels  # fmt: skip
         self.completed = True
 
@@ -163,7 +168,7 @@ class _Search:
             passes = 1 if self.whole else REHEAT_PASSES
             self.labels = anneal_records(
                 self.points, self.labels, self.k, passes=passes, sweeps=sweeps, block=block, hot=REHEATED,
-                seed=self.seed + self.reheats + 1, progress=self.progress,
+                neighbours=self.neighbours, seed=self.seed + self.reheats + 1, progress=self.progress,
             ).labels  # fmt: skip
             self.reheats += 1
             takes = deadline.elapsed() - started

@@ -4,7 +4,9 @@ With many attributes a search by distance reads nearly all records. The projecti
 the leading principal components and, as the last one, the length of the remainder. By the triangle inequality the
 distance of two projections is never greater than that of the records, and mostly not much smaller; so a search among
 projections excludes nearly what a search among records would, for less work. The choice of directions changes the time
-only, never a result. With few attributes a record is its own projection.
+only, never a result. With few attributes a record is its own projection, and also where the leading components have
+less than half of the variance: projections would then exclude next to nothing, and a leaf of the tree computes the
+distances of its records faster together than one by one.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 DIMENSIONS = 12
 SAMPLE_SIZE = 4096
+LEAST_SHARE = 0.5  # of the variance, along the leading components
 
 
 class ProjectedPoints(NamedTuple):
@@ -46,8 +49,10 @@ def project(points: NDArray[np.float64]) -> ProjectedPoints:
     --------
     >>> project(np.eye(3)).margin
     0.0
-    >>> project(np.eye(30)).projections.shape
+    >>> project(np.diag(np.arange(30.0))).projections.shape
     (30, 12)
+    >>> project(np.eye(30)).projections.shape
+    (30, 30)
     """
     n, d = points.shape
     if d <= DIMENSIONS:
@@ -55,7 +60,10 @@ def project(points: NDArray[np.float64]) -> ProjectedPoints:
     centre = points.mean(axis=0)
     sample = points[:: -(-n // SAMPLE_SIZE)] - centre
     sample /= float(np.abs(sample).max()) or 1.0
-    directions = np.linalg.eigh(sample.T @ sample)[1][:, :-DIMENSIONS:-1]
+    lengths, vectors = np.linalg.eigh(sample.T @ sample)
+    if lengths[:-DIMENSIONS:-1].sum() < LEAST_SHARE * lengths.sum():
+        return ProjectedPoints(points, points, np.empty((0, 0)), 0.0)
+    directions = vectors[:, :-DIMENSIONS:-1]
     axes = np.column_stack([centre, directions])
     return ProjectedPoints(
         points, projections_of(points, axes), axes, 1e-14 * (d + 10) * d**0.5 * float(np.abs(points).max())

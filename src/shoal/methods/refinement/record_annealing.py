@@ -6,6 +6,10 @@ between them differ from pass to pass while the temperature falls across the pas
 sweeps, never in seconds, and the random numbers of a block depend only on the seed, the pass and the block, so the
 groups are the same for any number of threads.
 
+With many attributes the groups near a record are not those near its group. So the lists can be made for each record
+(see ``record_lists``); the temperature is then lower the more of the variance lies inside the groups, because all
+distances are nearly the same where that share is large.
+
 Much of the loss often lies in few groups. So the costliest groups can be searched once more, with more sweeps.
 
 The result is never worse than the start: where the records of some groups of the start and of the result are the same
@@ -15,10 +19,11 @@ for blocks of fixed size, linear in n; O(n) memory beside the table.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +44,7 @@ from shoal.methods.kernels.annealing_moves import JOINABLE, descend, sweep
 from shoal.methods.kernels.centroids import gain_tolerance
 from shoal.methods.kernels.cut_blocks import Cutting
 from shoal.methods.kernels.logarithm_table import exponential_table
+from shoal.methods.kernels.record_lists import GROUPS, RECORDS, REMEMBERED, choose_groups, find_groups
 from shoal.methods.options import Range
 from shoal.methods.refinement.block_refinement import blocks_of_whole_groups
 from shoal.methods.refinement.crossover import crossover, group_costs_by_column
@@ -56,6 +62,11 @@ COSTLY_SHARE = 0.3
 """The share of the records, those of the costliest groups, that are searched once more,"""
 COSTLY_PASSES = 2
 """in so many passes."""
+RENEWALS_PER_SEARCH = 4
+"""With lists for each record: every so many renewals it is compared with all groups."""
+
+Neighbours = Literal["group", "record"]
+"""Whether the groups that a record may join are those near its group, or those near the record itself."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +83,8 @@ class Schedule:
         The first and the last temperature.
     block
         Maximum number of records of a block.
+    neighbours
+        Which groups a record may join.
     """
 
     passes: int
@@ -79,6 +92,7 @@ class Schedule:
     hot: float = HOT
     cold: float = COLD
     block: int = BLOCK_RECORDS
+    neighbours: Neighbours = "group"
 
     def temperature(self, number: int) -> float:
         """Return the temperature before a pass, the same on every machine.
@@ -113,6 +127,7 @@ def anneal_records(
     cold: Annotated[float, Range(0)] = COLD,
     costly_sweeps: Annotated[int, Range(0)] = 0,
     block: Annotated[int, Range(1)] = BLOCK_RECORDS,
+    neighbours: Neighbours = "group",
     max_size: int | None = None,
     seed: int = 0,
     deadline: Deadline | None = None,
@@ -138,6 +153,10 @@ def anneal_records(
         How often the records of the costliest groups are visited in each of two further passes.
     block
         Maximum number of records of a block; a table of up to 15,000 records is one block.
+    neighbours
+        Which groups a record may join: those near its ``group``, or those near the ``record``, which takes longer and
+        finds more where there are many attributes. The temperatures are then those given times the square of the
+        share of the variance between the groups of the start.
     max_size
         Maximum group size, at most 2k-1; None for 2k-1.
     seed
@@ -159,24 +178,45 @@ def anneal_records(
     array([0, 0, 0, 1, 1, 1])
     """
     check_step_options(
-        anneal_records, passes=passes, sweeps=sweeps, hot=hot, cold=cold, costly_sweeps=costly_sweeps, block=block
-    )
+        anneal_records, passes=passes, sweeps=sweeps, hot=hot, cold=cold, costly_sweeps=costly_sweeps, block=block,
+        neighbours=neighbours,
+    )  # fmt: skip
     Grouping(labels, k)  # raises GroupTooSmall for groups below k
     largest = 2 * k - 1 if max_size is None else min(max_size, 2 * k - 1)
     deadline = Deadline(None) if deadline is None else deadline
     start = split_large(points, ordered_labels(np.asarray(labels)), k)
     search = _Search(k, largest, seed, deadline, progress)
-    found = search.passes(points, start, Schedule(passes, sweeps, hot, cold, block))
+    if neighbours == "record":
+        factor = cooled(points, start)
+        hot, cold = factor * hot, factor * cold
+    found = search.passes(points, start, Schedule(passes, sweeps, hot, cold, block, neighbours))
     if costly_sweeps:
         rows = _costly_records(points, found)
         inside = search.passes(
-            points[rows], ordered_labels(found[rows]), Schedule(COSTLY_PASSES, costly_sweeps, hot, cold, block)
-        )
+            points[rows], ordered_labels(found[rows]),
+            Schedule(COSTLY_PASSES, costly_sweeps, hot, cold, block, neighbours),
+        )  # fmt: skip
         found[rows] = int(found.max()) + 1 + inside
         found = ordered_labels(found)
     done = {"passes": search.made, "sweeps": sweeps}
     stopped: Stopped = "time limit" if search.late else "finished"
     return Outcome(crossover(points, start, found), diagnostics=done, stopped=stopped)
+
+
+def cooled(points: NDArray[Any], labels: NDArray[np.int64]) -> float:
+    """Return the square of the share of the variance between groups, in thousandths and at least one of them.
+
+    Examples
+    --------
+    >>> cooled(np.array([[0.0], [0.0], [4.0], [4.0]]), np.array([0, 0, 1, 1]))
+    1.0
+    >>> cooled(np.array([[0.0], [4.0], [0.0], [4.0]]), np.array([0, 0, 1, 1]))
+    0.001
+    """
+    inside = math.fsum(group_costs_by_column(points, labels).tolist())
+    total = math.fsum(group_costs_by_column(points, np.zeros_like(labels)).tolist())
+    between = 1.0 - inside / total if total > 0.0 else 1.0
+    return max(round(1_000 * between * between), 1) / 1_000  # rounded, so that it is the same on every machine
 
 
 def _costly_records(points: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -228,7 +268,7 @@ class _Search:
             members = members[np.argsort(labels[members], kind="stable")]  # group after group
             sizes = np.diff(np.flatnonzero(np.diff(labels[members], prepend=-1)), append=members.size)
             inside = points[members].astype(np.float64)
-            chain = Chain(inside, sizes, self.k, self.largest, (self.seed, self.made, which))
+            chain = Chain(inside, sizes, self.k, self.largest, (self.seed, self.made, which), schedule.neighbours)
             chain.walk(schedule.sweeps, first, factor)
             if final:
                 chain.settle()
@@ -277,11 +317,14 @@ class Chain:
         Minimum and maximum group size.
     seed
         What the random numbers depend on.
+    neighbours
+        Which groups a record may join.
     """
 
     def __init__(
-        self, points: NDArray[np.float64], sizes: NDArray[np.int64], k: int, largest: int, seed: tuple[int, ...]
-    ) -> None:
+        self, points: NDArray[np.float64], sizes: NDArray[np.int64], k: int, largest: int, seed: tuple[int, ...],
+        neighbours: Neighbours = "group",
+    ) -> None:  # fmt: skip
         points -= points[0].copy()  # only distances matter, and small coordinates lose fewer digits
         n, d = points.shape
         count, rows = sizes.size, max(n // k, sizes.size)
@@ -300,6 +343,7 @@ class Chain:
         self.work = np.zeros((k + 1, d)), np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(d)
         self.exponentials = exponential_table()
         self.state = np.random.SeedSequence(seed).generate_state(1, np.uint64)
+        self.lists = RecordLists(points) if neighbours == "record" else None
 
     @property
     def count(self) -> int:
@@ -346,7 +390,41 @@ class Chain:
             columns, alive, self.reach, self.near_groups, np.empty(alive.size, np.float32),
             np.empty(alive.size, np.int64), np.empty(NEAR_GROUPS, np.float32),
         )  # fmt: skip
-        renew_record_lists(
-            self.points, self.group, self.sizes, self.centroids, self.costs, self.near_groups, self.near, self.unit,
-            UNIT_GROUPS,
+        if self.lists is None:
+            renew_record_lists(
+                self.points, self.group, self.sizes, self.centroids, self.costs, self.near_groups, self.near, self.unit,
+                UNIT_GROUPS,
+            )  # fmt: skip
+            return
+        self.lists.renew(columns, alive, self.group)
+        choose_groups(
+            self.points, self.group, self.sizes, self.centroids, self.costs, self.near_groups, self.lists.remembered,
+            self.near, self.unit, UNIT_GROUPS,
         )  # fmt: skip
+
+
+class RecordLists:
+    """The groups that each record of a block has found nearest to itself.
+
+    Parameters
+    ----------
+    points
+        n x d.
+    """
+
+    def __init__(self, points: NDArray[np.float64]) -> None:
+        n, d = points.shape
+        rows = -(-n // RECORDS) * RECORDS
+        self.points = np.zeros((rows, d), np.float32)
+        self.points[:n] = points
+        self.remembered = np.full((rows, REMEMBERED), -1)
+        self._work = np.empty((rows, REMEMBERED), np.float32), np.empty((RECORDS, GROUPS), np.float32)
+        self._renewals = 0
+
+    def renew(self, columns: NDArray[np.float32], alive: NDArray[np.int64], group: NDArray[np.int64]) -> None:
+        """Compare every record with all groups, unless that was done a moment ago."""
+        if self._renewals % RENEWALS_PER_SEARCH == 0:
+            own = np.full(len(self.points), -1)
+            own[: group.size] = np.searchsorted(alive, group)
+            find_groups(self.points, columns, alive, own, self.remembered, *self._work)
+        self._renewals += 1
