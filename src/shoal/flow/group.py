@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,10 @@ from shoal.core.arguments import checked
 from shoal.core.grouping import Grouping, canonical_labels, canonical_order, check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
+from shoal.flow.column_costs import column_costs, mixed_costs
 from shoal.flow.prepare import Integers, Masks, MethodData, Prepared
 from shoal.flow.resolved import Inputs, resolved_methods, run_resolved
-from shoal.methods.contract import Array, Diagnostic, Objective, OptionValue, Outcome
+from shoal.methods.contract import Array, ColumnCost, Diagnostic, Objective, OptionValue, Outcome
 from shoal.methods.registry import MethodInfo, get_method
 from shoal.methods.running import run
 from shoal.schema.columns import Column, Kind
@@ -196,11 +198,14 @@ def group_records(
     blocks = find_blocks(prepared, requirements) if blocks is None else blocks
     data = data or MethodData(prepared, blocks.suppressed)
     array = _method_input(prepared, info, call, data, k)
-    weights = np.array([column.weight for column in prepared.schema.quasi])
-    nominal = np.array([column.kind == Kind.NOMINAL for column in prepared.schema.quasi])
+    columns = _Columns(
+        np.array([column.weight for column in prepared.schema.quasi]),
+        np.array([column.kind == Kind.NOMINAL for column in prepared.schema.quasi]),
+        column_costs(prepared),
+    )
     outcomes = _run_blocks(
-        info, call, array, blocks, k=k, max_size=requirements.max_size, weights=weights, nominal=nominal,
-        units=prepared.counted(requirements), progress=progress,
+        info, call, array, blocks, k=k, max_size=requirements.max_size, columns=columns,
+        units=prepared.counted(requirements), record_weights=prepared.weights, progress=progress,
     )  # fmt: skip
     labels, representatives = _joined(outcomes, blocks, prepared.n)
     guaranteed = None if info.max_size is None else info.max_size(k)
@@ -222,10 +227,10 @@ def group_records(
 
 
 def method_for(prepared: Prepared, call: MethodCall) -> MethodInfo:
-    """Return the method of a call: its variant for categories only, or for numbers beside many categories."""
+    """Return the method of a call: its variant for categories only, or for columns that are not all means."""
     if prepared.schema.nominal:
         return get_method(call.name, "codes")
-    return get_method(call.name, "mixed" if prepared.many_categories else "points")
+    return get_method(call.name, "mixed" if prepared.many_categories or mixed_costs(prepared) else "points")
 
 
 def find_blocks(prepared: Prepared, requirements: Requirements) -> Blocks:
@@ -327,9 +332,17 @@ def _method_input(prepared: Prepared, info: MethodInfo, call: MethodCall, data: 
     return data.points(str(call.options.get("storage", "float64")), k=k, exact=True)
 
 
+class _Columns(NamedTuple):
+    """The weight of each column, whether it is nominal, and what replaces its values."""
+
+    weights: NDArray[np.float64]
+    nominal: NDArray[np.bool_]
+    costs: Sequence[ColumnCost]
+
+
 def _run_blocks(
     info: MethodInfo, call: MethodCall, array: Array, blocks: Blocks, *, k: int, max_size: int | None,
-    weights: NDArray[np.float64], nominal: NDArray[np.bool_], units: Integers | None, progress: Progress,
+    columns: _Columns, units: Integers | None, record_weights: NDArray[np.float64] | None, progress: Progress,
 ) -> list[Outcome]:  # fmt: skip
     n = len(array)
     outcomes = []
@@ -339,7 +352,8 @@ def _run_blocks(
         share = None if call.time_limit is None else call.time_limit * records.size / n
         inputs: Inputs = {
             "progress": progress, "seed": call.seed, "max_size": max_size, "time_limit": share,
-            "column_weights": weights, "nominal": nominal,
+            "column_weights": columns.weights, "nominal": columns.nominal, "column_costs": columns.costs,
+            "record_weights": None if record_weights is None else record_weights[records],
             "units": None if units is None else canonical_labels(units[records]),
         }  # fmt: skip
         if repeated:

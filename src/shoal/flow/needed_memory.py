@@ -137,7 +137,8 @@ def _method_bytes(prepared: Prepared, plan: Plan, info: MethodInfo) -> tuple[flo
     if info.data == "codes":
         return 4.0 * n * columns, 4.0 * n * columns
     if info.data == "mixed":
-        return 8.0 * n * columns, 8.0 * n * columns + MIXED_BLOCKS
+        dense = 8.0 * n * prepared.encoding.width if n <= MIDDLE_RECORDS and not prepared.many_categories else 0.0
+        return 8.0 * n * columns, 16.0 * n * columns + MIXED_BLOCKS + INDEX_ARRAYS * dense
     size = 4 if plan.method.options.get("storage") == "float32" else 8
     points = float(size * n * max(prepared.encoding.width, 1))
     copied = 0.0 if prepared.strata is None else share

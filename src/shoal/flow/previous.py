@@ -24,6 +24,7 @@ from shoal.core.grouping import Grouping, canonical_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import equal_rows
 from shoal.errors import ParameterError
+from shoal.flow.column_costs import column_costs
 from shoal.flow.encoding import Floats
 from shoal.flow.group import Blocks, Grouped, MethodRun, method_for
 from shoal.flow.holder_record import HolderRecord
@@ -94,8 +95,9 @@ def regroup(
         options = info.check_options(plan.method.options)
         call = plan.method
         return run(
-            info, array, size, seed=call.seed, time_limit=call.time_limit, nominal=nominal, progress=progress, **options
-        ).labels
+            info, array, size, seed=call.seed, time_limit=call.time_limit, nominal=nominal, progress=progress,
+            column_costs=column_costs(prepared), **options,
+        ).labels  # fmt: skip
 
     progress.stage("changing the groups of the earlier release")
     labels = blocks.mapped(

@@ -5,6 +5,7 @@ A run file stores them, so that a release can be repeated although another versi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
@@ -13,14 +14,12 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import Progress
 from shoal.errors import ParameterError
-from shoal.methods.contract import Array, Outcome
+from shoal.methods.contract import Array, ColumnCost, Outcome
 from shoal.methods.registry import MethodInfo, get_method
 from shoal.methods.running import run
 from shoal.schema.plan import MethodCall, ResolvedMethod
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shoal.flow.group import MethodRun
 
 SECOND_RELEASE = "previous@1"
@@ -42,6 +41,8 @@ class Inputs(TypedDict):
     time_limit: float | None
     column_weights: NDArray[np.float64]
     nominal: NDArray[np.bool_]
+    column_costs: Sequence[ColumnCost] | None
+    record_weights: NDArray[np.float64] | None
     units: NDArray[np.int64] | None
 
 
@@ -101,6 +102,8 @@ def run_resolved(entry: ResolvedMethod, requested: MethodInfo, data: Array, k: i
     given["max_size"] = inputs["max_size"] if "max_size" in passed else None
     given["time_limit"] = inputs["time_limit"] if "time_limit" in passed else None
     given["units"] = inputs["units"] if "units" in passed else None
+    given["column_costs"] = inputs["column_costs"] if "column_costs" in passed else None
+    given["record_weights"] = inputs["record_weights"] if "record_weights" in passed else None
     if "seed" not in passed:
         given["seed"] = 0
     ones = np.ones_like(inputs["column_weights"])

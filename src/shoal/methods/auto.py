@@ -4,12 +4,16 @@ One column is grouped by ``optimal-1d``. All other tables are grouped by ``annea
 records, blocks above) and a search whose amount of work depends on the effort and on the size of the table, never on
 the clock, so that the same table gets the same groups everywhere (see ``effort``). With a time limit the speed of the
 machine is measured first, and the most thorough start and search that fit are selected; the search then goes on until
-the time ends. A small table with much time is searched by ``set-partition``, which also proves a bound. Tables of
-categories only are grouped by ``nominal``, whose work is planned by the number of records and distinct rows.
+the time ends. A small table with much time is searched by ``set-partition``, which also proves a bound.
+
+Tables with categories, and tables whose numbers are replaced by something else than means, are grouped by
+``mixed-annealing``, which searches by the loss that is reported; its work is planned in the same way (see
+``mixed_effort``). Where frequency tables are to be kept, tables of categories only are grouped by ``nominal``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +25,7 @@ from shoal.core.memory import check_memory
 from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import collapse
 from shoal.methods.calibration import Calibration, calibrate
-from shoal.methods.contract import Outcome
+from shoal.methods.contract import ColumnCost, Outcome
 from shoal.methods.effort import (
     MANY_ATTRIBUTES,
     MIDDLE_RECORDS,
@@ -33,6 +37,7 @@ from shoal.methods.effort import (
     search_work,
     start_of_many,
 )
+from shoal.methods.mixed_effort import mixed_work, mixed_work_within
 from shoal.methods.registry import get_method, method
 from shoal.methods.running import run
 
@@ -114,7 +119,7 @@ def auto(
     complexity="that of the selected method",
     guarantee=_GUARANTEE,
     when=_WHEN,
-    version=1,
+    version=2,
 )
 def auto_of_categories(
     codes: NDArray[np.int32],
@@ -123,10 +128,12 @@ def auto_of_categories(
     effort: Effort = "balanced",
     time_limit: float | None = None,
     column_weights: NDArray[np.float64] | None = None,
+    record_weights: NDArray[np.float64] | None = None,
+    column_costs: Sequence[ColumnCost] | None = None,
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Outcome:
-    """Group records of categories by ``nominal``.
+    """Group records of categories by ``mixed-annealing``, or by ``nominal`` where frequency tables are to be kept.
 
     Parameters
     ----------
@@ -137,14 +144,20 @@ def auto_of_categories(
     --------
     >>> import numpy as np
     >>> auto_of_categories(np.array([[0, 0], [1, 1], [0, 0], [1, 1]], np.int32), 2).method
-    'nominal'
+    'mixed-annealing'
     """
+    if column_costs is None or all(cost.recode != "frequencies" for cost in column_costs):
+        return auto_of_mixed(
+            codes.astype(np.float64), k, effort=effort, time_limit=time_limit, nominal=np.ones(codes.shape[1], bool),
+            column_weights=column_weights, record_weights=record_weights, column_costs=column_costs, seed=seed,
+            progress=progress,
+        )  # fmt: skip
     options = nominal_options(codes, k, effort=effort, time_limit=time_limit)
     outcome = run(
         "nominal", codes, k, progress=progress, seed=seed, time_limit=time_limit, column_weights=column_weights,
         **options,
     )  # fmt: skip
-    reason = "all quasi-identifiers are nominal"
+    reason = "frequency tables are to be kept"
     if options["search"] == "annealing":
         reason += f"; {options['trials']:,} trials of annealing, since programs would take long"
     return replace(outcome, reason=reason)
@@ -156,9 +169,9 @@ def auto_of_categories(
     complexity="that of the selected method",
     guarantee=_GUARANTEE,
     when=_WHEN,
-    version=1,
+    version=2,
 )
-def auto_of_many_categories(
+def auto_of_mixed(
     mixed: NDArray[np.float64],
     k: int,
     *,
@@ -166,27 +179,41 @@ def auto_of_many_categories(
     time_limit: float | None = None,
     nominal: NDArray[np.bool_] | None = None,
     column_weights: NDArray[np.float64] | None = None,
+    record_weights: NDArray[np.float64] | None = None,
+    column_costs: Sequence[ColumnCost] | None = None,
+    seed: int = 0,
     progress: Progress = SILENT,
 ) -> Outcome:
-    """Group numbers beside more categories than coordinates can hold by ``mixed-blocks``.
+    """Group numbers and categories by ``mixed-annealing``.
 
     Parameters
     ----------
     effort
         Preset of the search effort.
+    time_limit
+        Seconds to spend; overrides the effort. The groups then depend on the speed of the machine.
 
     Examples
     --------
     >>> import numpy as np
     >>> rows = np.array([[0.0, 7], [0.1, 8], [0.2, 7], [0.3, 8]])
-    >>> auto_of_many_categories(rows, 2, nominal=np.array([False, True])).method
-    'mixed-blocks'
+    >>> auto_of_mixed(rows, 2, nominal=np.array([False, True])).method
+    'mixed-annealing'
     """
+    n, columns = mixed.shape
+    coded = np.zeros(columns, bool) if nominal is None else nominal
+    width = sum(np.unique(mixed[:, j]).size if coded[j] else 1 for j in range(columns))
+    if time_limit is None:
+        options = mixed_work(n, width, effort)
+        reason = f"effort {effort}"
+    else:
+        options = mixed_work_within(n, width, columns, k, time_limit)
+        reason = f"the best that fits into {time_limit:.0f} s"
     outcome = run(
-        "mixed-blocks", mixed, k, progress=progress, time_limit=time_limit, nominal=nominal,
-        column_weights=column_weights, effort=effort,
+        "mixed-annealing", mixed, k, progress=progress, seed=seed, time_limit=time_limit, nominal=coded,
+        column_weights=column_weights, record_weights=record_weights, column_costs=column_costs, **options,
     )  # fmt: skip
-    return replace(outcome, reason="more categories than coordinates can hold: blocks in which few categories occur")
+    return replace(outcome, reason=f"{reason}: {options['start']}, then a search by the reported loss")
 
 
 def nominal_options(

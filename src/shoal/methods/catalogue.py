@@ -24,6 +24,7 @@ MODULES = {
     "mdav-plus": "shoal.methods.distance.mdav_plus",
     "mdav-star": "shoal.methods.distance.mdav_star",
     "mdav-star-gamma": "shoal.methods.distance.mdav_star",
+    "mixed-annealing": "shoal.methods.nominal.mixed_annealing",
     "mixed-blocks": "shoal.methods.partition.mixed_blocks",
     "mona": "shoal.methods.partition.mona",
     "mona-2d": "shoal.methods.partition.mona",

@@ -27,7 +27,8 @@ Diagnostic = bool | int | float | str | None | Sequence["Diagnostic"] | Mapping[
 Array = NDArray[np.float64] | NDArray[np.float32] | NDArray[np.int32]
 
 INJECTED = (
-    "progress", "seed", "max_size", "time_limit", "column_weights", "record_weights", "units", "observed", "nominal"
+    "progress", "seed", "max_size", "time_limit", "column_weights", "record_weights", "units", "observed", "nominal",
+    "column_costs",
 )  # fmt: skip
 """Inputs that are passed to a method only if its function declares them."""
 
@@ -46,6 +47,27 @@ class RefinementStep(Protocol):
     def __call__(self, data: Array, labels: Labels, k: int, /) -> Labels | Outcome:
         """Return the group of each record, or an outcome."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCost:
+    """What the reported loss of a column is measured by: the representative that is released.
+
+    Parameters
+    ----------
+    recode
+        The name of the representative, such as ``mean``, ``median``, ``mode``, ``range`` or ``hierarchy``.
+    ordinal
+        Whether the numbers are positions in an order, so that a median is one of them.
+    ancestors, options
+        For categories with a hierarchy: the node above each category on each level (levels x categories, from the
+        category itself to the root), and how many categories each node represents.
+    """
+
+    recode: str
+    ordinal: bool = False
+    ancestors: NDArray[np.int64] | None = None
+    options: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ assigns one group to every record.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from shoal.core.choices import check_seed, check_size
 from shoal.core.grouping import canonical_order, check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
-from shoal.methods.contract import Labels, Outcome
+from shoal.methods.contract import ColumnCost, Labels, Outcome
 from shoal.methods.registry import MethodInfo, get_method
 
 
@@ -35,6 +35,7 @@ def run(  # noqa: PLR0913 - one entry for all that methods may declare
     units: NDArray[np.int64] | None = None,
     observed: NDArray[np.bool_] | None = None,
     nominal: NDArray[np.bool_] | None = None,
+    column_costs: Sequence[ColumnCost] | None = None,
     **options: Any,
 ) -> Outcome:
     """Run a method on an array.
@@ -55,7 +56,7 @@ def run(  # noqa: PLR0913 - one entry for all that methods may declare
         Maximum group size, for methods that can keep one.
     time_limit
         Seconds; only for methods that can stop early.
-    column_weights, record_weights, units, observed, nominal
+    column_weights, record_weights, units, observed, nominal, column_costs
         Further inputs for methods that declare them.
     options
         Options of the method.
@@ -88,7 +89,7 @@ def run(  # noqa: PLR0913 - one entry for all that methods may declare
     given = {
         "progress": progress, "seed": seed, "max_size": max_size, "time_limit": time_limit,
         "column_weights": column_weights, "record_weights": record_weights, "units": units, "observed": observed,
-        "nominal": nominal,
+        "nominal": nominal, "column_costs": column_costs,
     }  # fmt: skip
     inputs = {name: value for name, value in given.items() if name in info.injected and value is not None}
     storage = str(checked.pop("storage", "float64"))
@@ -96,7 +97,8 @@ def run(  # noqa: PLR0913 - one entry for all that methods may declare
     if prepared.ndim == 2 and prepared.shape[1] == 0:
         # nothing distinguishes these records: one constant column, because compiled loops read at least one
         prepared = np.zeros((len(prepared), 1), prepared.dtype)
-        inputs = {name: value for name, value in inputs.items() if name not in {"column_weights", "nominal"}}
+        of_columns = {"column_weights", "nominal", "column_costs"}
+        inputs = {name: value for name, value in inputs.items() if name not in of_columns}
     result = info.function(prepared, k, **inputs, **checked)
     outcome = checked_outcome(result, info.name, len(prepared))
     if outcome.method:

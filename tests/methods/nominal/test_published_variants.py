@@ -142,7 +142,8 @@ def test_unknown_choices_raise_with_a_suggestion():
 @pytest.mark.parametrize("name", ["own-hhg", "safe", "chi-ex", "auto", "nominal"])
 def test_protect_releases_nominal_tables(name):
     before = table()
-    release = shoal.protect(before, k=3, quasi=before.columns[:5], confidential=["income"], method=name)
+    recode = {"recode": "frequencies"} if name == "auto" else {}
+    release = shoal.protect(before, k=3, quasi=before.columns[:5], confidential=["income"], method=name, **recode)
     assert release.k >= 3
     assert release.data["income"].to_list() == before["income"].to_list()
     assert release.data.columns == before.columns
@@ -164,10 +165,14 @@ def _same_codes(before, after):
     )
 
 
-def test_auto_selects_nominal_and_reports_it():
-    release = shoal.protect(table(), k=3, quasi=table().columns[:5], options={"effort": "fast"}, unnamed="other")
-    assert [entry["name"] for entry in release.manifest["method"]["resolved"]] == ["nominal"]
-    assert {entry["recode"] for entry in release.manifest["schema"]["columns"] if "recode" in entry} == {"frequencies"}
+@pytest.mark.parametrize(("recode", "selected"), [("frequencies", "nominal"), ("mode", "mixed-annealing")])
+def test_auto_selects_a_method_for_what_is_released_and_reports_it(recode, selected):
+    stated = {} if recode == "mode" else {"recode": recode}
+    release = shoal.protect(
+        table(), k=3, quasi=table().columns[:5], options={"effort": "fast"}, unnamed="other", **stated
+    )
+    assert [entry["name"] for entry in release.manifest["method"]["resolved"]] == [selected]
+    assert {entry["recode"] for entry in release.manifest["schema"]["columns"] if "recode" in entry} == {recode}
 
 
 def test_table_aware_recoding_works_with_any_method_and_an_explicit_recode_wins():

@@ -1,0 +1,45 @@
+"""What the reported loss of each quasi-identifier is measured by, for methods that search by it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.core.text import text_of
+from shoal.flow.encoding import CategoryEncoding, ColumnEncoding
+from shoal.flow.prepare import Prepared
+from shoal.methods.contract import ColumnCost
+from shoal.schema.columns import Kind, Recode
+
+_LIKE_MEANS = {Recode.MEAN, Recode.MEDOID, Recode.SET, Recode.HIERARCHY}
+"""Representatives of numbers that are searched by the squared error to the mean."""
+
+
+def mixed_costs(prepared: Prepared) -> bool:
+    """Return whether the loss of some of several columns is not the squared error to the mean.
+
+    One column of numbers or positions in an order has a method of its own, which finds the optimum.
+    """
+    columns = prepared.schema.quasi
+    other = [column.kind != Kind.NUMERIC or column.default_recode not in _LIKE_MEANS for column in columns]
+    return len(columns) > 1 and any(other)
+
+
+def column_costs(prepared: Prepared) -> tuple[ColumnCost, ...]:
+    """Return what replaces the values of each quasi-identifier."""
+    return tuple(_cost(entry) for entry in prepared.encoding.quasi)
+
+
+def _cost(entry: ColumnEncoding) -> ColumnCost:
+    recode, ordinal = entry.column.default_recode, entry.column.kind == Kind.ORDINAL
+    if recode != Recode.HIERARCHY or entry.tree is None or not isinstance(entry, CategoryEncoding) or ordinal:
+        return ColumnCost(str(recode), ordinal)
+    known = [text_of(value) for value in entry.categories if value is not None]
+    leaves = entry.tree.codes(known, entry.column.name)
+    ancestors = entry.tree.ancestors[::-1, leaves]  # from the category itself to the root
+    options = np.maximum(entry.tree.sizes[ancestors], 1).astype(np.float64)
+    if len(known) < len(entry.categories):  # the missing value that counts as a category is under the root only
+        missing = np.full((len(ancestors), 1), -1)
+        missing[-1] = entry.tree.root
+        ancestors = np.hstack([ancestors, missing])
+        options = np.hstack([options, np.full((len(options), 1), max(int(entry.tree.sizes[entry.tree.root]), 1))])
+    return ColumnCost(str(recode), ordinal, ancestors, options)
