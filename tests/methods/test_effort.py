@@ -13,7 +13,14 @@ from shoal.errors import ParameterError
 from shoal.methods import auto
 from shoal.methods.calibration import Calibration
 from shoal.methods.distance import annealing
-from shoal.methods.effort import EFFORT_LEVELS, LARGE_TABLE_RECORDS, MOST_PASSES, choose_preset, seconds_for
+from shoal.methods.effort import (
+    EFFORT_LEVELS,
+    LARGE_TABLE_RECORDS,
+    MOST_PASSES,
+    choose_preset,
+    seconds_for,
+    window_steps,
+)
 from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.registry import all_methods, get_method
 from shoal.methods.running import run
@@ -167,3 +174,28 @@ def test_strata_share_the_time_limit(rng, monkeypatch):
     people = pl.DataFrame({"a": rng.normal(size=400), "b": rng.normal(size=400), "s": [1] * 100 + [2] * 300})
     shoal.protect(people, 5, quasi=["a", "b"], strata=["s"], time_limit="4s")
     assert given[::2] == [1.0, 3.0]  # beside them the shares for the start of the search
+
+
+@pytest.mark.parametrize(("n", "k", "bound"), [(30, 3, "auto"), (80, 3, "auto"), (70, 5, "none"), (30, 15, "none")])
+def test_small_tables_are_solved_with_a_bound_where_that_is_quick(n, k, bound):
+    choice = auto.choose(n, 4, k)
+    assert (choice.method, choice.options["bound"]) == ("set-partition", bound)
+
+
+@pytest.mark.parametrize(("n", "k", "effort"), [(81, 3, "balanced"), (30, 3, "fast"), (9, 5, "balanced")])
+def test_other_tables_are_searched(n, k, effort):
+    assert auto.choose(n, 4, k, effort=effort).method == "annealing"
+
+
+def test_auto_finds_the_optimum_that_a_path_through_mdav_finds_and_chains_miss(rng):
+    points = rng.normal(size=(24, 3)) * rng.exponential(size=(24, 1))
+    outcome = run("auto", points, 3)
+    assert outcome.objective.gap == pytest.approx(0.0, abs=1e-5)
+    assert total_cost(points, outcome.labels) <= total_cost(points, run("mdav", points, 3).labels)
+
+
+@given(st.integers(81, 1_000), st.integers(2, 90), st.integers(2, 40))
+def test_the_work_in_windows_is_planned_to_stay_below_a_second(n, d, k):
+    steps = window_steps(n, d, k, "balanced")
+    assert 1.0 <= steps <= 100.0
+    assert steps == 1.0 or n * steps * 0.75e-6 * k * k * (d + 10) / 23 <= 0.45

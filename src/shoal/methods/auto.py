@@ -4,7 +4,8 @@ One column is grouped by ``optimal-1d``. All other tables are grouped by ``annea
 records, blocks above) and a search whose amount of work depends on the effort and on the size of the table, never on
 the clock, so that the same table gets the same groups everywhere (see ``effort``). With a time limit the speed of the
 machine is measured first, and the most thorough start and search that fit are selected; the search then goes on until
-the time ends. A small table with much time is searched by ``set-partition``, which also proves a bound.
+the time ends. A table of up to 80 records, and a small table with much time, is searched by ``set-partition``, which
+also proves a bound.
 
 Tables with categories, and tables whose numbers are replaced by something else than means, are grouped by
 ``mixed-annealing``, which searches by the loss that is reported; its work is planned in the same way (see
@@ -35,6 +36,7 @@ from shoal.methods.effort import (
     search_seconds,
     search_within,
     search_work,
+    small_table,
     start_of_many,
 )
 from shoal.methods.mixed_effort import mixed_work, mixed_work_within
@@ -73,7 +75,7 @@ _WHEN = "always, unless a certain method is wanted"
     guarantee=_GUARANTEE,
     when=_WHEN,
     float32=True,
-    version=2,
+    version=3,
 )
 def auto(
     points: NDArray[np.float64],
@@ -257,7 +259,11 @@ def choose(n: int, d: int, k: int, *, effort: Effort = "balanced") -> MethodChoi
     """
     if d == 1:
         return MethodChoice("optimal-1d", {}, 0.0, "one column: optimal-1d finds the optimum")
-    work = search_work(n, k, effort)
+    options = small_table(n, d, k, effort)
+    if options is not None:
+        proof = " with a proof of the optimum where it ends" if options["bound"] == "auto" else ""
+        return MethodChoice("set-partition", options, 1.0, f"effort {effort}: a small table, set-partition{proof}")
+    work = search_work(n, k, effort, d=d)
     quick = choose_preset(n, d, k, effort=effort)
     start, seconds = _start(n, quick, small=SMALL_TABLE_RECORDS if effort == "fast" else MIDDLE_RECORDS)
     if effort != "fast" and n > MIDDLE_RECORDS:
@@ -281,7 +287,7 @@ def _choice_within(points: NDArray[np.float64], k: int, deadline: Deadline, prog
     """Return the best method that fits into the time, after measuring the speed of the machine."""
     n, d = points.shape
     progress.stage("measuring the speed of this machine")
-    calibration = calibrate(points, k)
+    calibration = calibrate(points, k, seconds=deadline.seconds)
     left = deadline.seconds - deadline.elapsed()
     limit = max(left, deadline.seconds / 2)
     choice = choose_preset(n, d, k, time_limit=limit, calibration=calibration)
@@ -292,7 +298,8 @@ def _choice_within(points: NDArray[np.float64], k: int, deadline: Deadline, prog
         return MethodChoice("set-partition", {}, left, reason, time_limit=left)
     quick = choose_preset(n, d, k, time_limit=START_SHARE * limit, calibration=calibration)
     work = search_within(n, SEARCH_SHARE * limit, calibration)
-    if work is None or quick.seconds > START_SHARE * limit:
+    plain = quick.method != "mona-plus" and n > SMALL_TABLE_RECORDS  # ona-star would not read the clock
+    if work is None or plain or quick.seconds > START_SHARE * limit:
         return choice
     start, _ = _start(n, quick, small=SMALL_TABLE_RECORDS)
     if start["start"] == "mona-plus":  # passes beyond those of the level are worth less than the search

@@ -144,7 +144,17 @@ WHOLE_RECORDS = 15_000
 """up to which a table is one block,"""
 MIDDLE_RECORDS = 100_000
 """and up to which a table is not large."""
-_CHAINS = {"chains": 16, "passes": 1, "sweeps": 400, "reheat_sweeps": 300}
+_CHAINS = {"passes": 1, "sweeps": 400, "chain_heat": 1.5, "reheat_sweeps": 300}
+CHAINS: dict[Effort, int] = {"balanced": 12, "best": 16}
+WINDOW_SECONDS: dict[Effort, float] = {"balanced": 0.3, "best": 0.9}
+"""What a search in windows of a few groups may take."""
+WINDOW_STEP = 0.75e-6
+"""Seconds of a step of that search for 13 attributes and k = 1; it grows with k²."""
+MOST_WINDOW_STEPS = 100.0
+PROVEN_RECORDS = 80
+"""Records up to which ``set-partition`` is quick,"""
+PROVEN_K = ((3, 80), (5, 60))
+"""and, by k, up to which it proves the optimum of most tables within a second."""
 PROGRAM_K: dict[Effort, int] = {"balanced": 3, "best": 5}
 """The largest k for which an integer program over the groups of all chains pays."""
 MANY_ATTRIBUTES = 12
@@ -155,7 +165,33 @@ VISIT_SHARE = 0.04
 """The time of a visit of a record, as a share of that of a refinement by two rounds of ONA*."""
 
 
-def search_work(n: int, k: int, effort: Effort) -> SearchWork:
+def window_steps(n: int, d: int, k: int, effort: Effort) -> float:
+    """Return the steps per record of a search in windows of groups; the same on every machine.
+
+    Examples
+    --------
+    >>> window_steps(100, 5, 3, "balanced"), window_steps(1_000, 13, 10, "balanced")
+    (100.0, 4.0)
+    """
+    seconds = n * WINDOW_STEP * k * k * (d + 10) / 23
+    return min(MOST_WINDOW_STEPS, max(1.0, round(WINDOW_SECONDS[effort] / seconds)))
+
+
+def small_table(n: int, d: int, k: int, effort: Effort) -> dict[str, Any] | None:
+    """Return the options of ``set-partition`` for a table that it solves within a second; None for other tables.
+
+    Examples
+    --------
+    >>> small_table(50, 4, 3, "balanced"), small_table(500, 4, 3, "balanced")
+    ({'bound': 'auto', 'steps_per_record': 100.0}, None)
+    """
+    if effort == "fast" or n > PROVEN_RECORDS or n < 2 * k:
+        return None
+    proven = any(k <= largest and n <= records for largest, records in PROVEN_K)
+    return {"bound": "auto" if proven else "none", "steps_per_record": window_steps(n, d, k, effort)}
+
+
+def search_work(n: int, k: int, effort: Effort, *, d: int = 10) -> SearchWork:
     """Return the search after the first groups; the same on every machine.
 
     Examples
@@ -167,7 +203,9 @@ def search_work(n: int, k: int, effort: Effort) -> SearchWork:
         return _level(0) if n <= MIDDLE_RECORDS else _QUICK
     if n <= CHAIN_RECORDS:
         reheats = 20 if effort == "best" else 4
-        return SearchWork({**_CHAINS, "program": k <= PROGRAM_K[effort], "reheats": reheats}, 6_400 + 300 * reheats)
+        more = {"windows": window_steps(n, d, k, effort), "program": k <= PROGRAM_K[effort], "reheats": reheats}
+        chains = CHAINS[effort]
+        return SearchWork({**_CHAINS, "chains": chains, **more}, 400 * chains + 300 * reheats)
     if n <= WHOLE_RECORDS and effort == "balanced":
         sweeps = min(max(400_000 // n, 60), 300)
         return SearchWork({"passes": 1, "sweeps": sweeps, "costly_sweeps": sweeps}, 1.6 * sweeps)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.core import deadline
 from shoal.core.grouping import Grouping
 from shoal.core.progress import Progress
 from shoal.core.threads import set_threads
@@ -173,9 +174,11 @@ def test_the_groups_are_the_same_for_one_and_two_threads_and_on_repeat(n, rng):
     assert not np.array_equal(found[0], other)
 
 
-def test_the_stated_options_repeat_a_search_that_a_time_limit_ended(rng):
+def test_the_stated_options_repeat_a_search_that_a_time_limit_ended(rng, monkeypatch):
     points = rng.normal(size=(400, 3))
-    timed = run("annealing", points, 3, passes=1, sweeps=20, reheat_sweeps=20, time_limit=0.4)
+    monkeypatch.setattr(deadline, "now", Clock(0.01))
+    timed = run("annealing", points, 3, passes=1, sweeps=20, reheat_sweeps=20, time_limit=0.6)
+    monkeypatch.undo()
     assert timed.stopped == "time limit"
     assert timed.options["reheats"] >= 1
     again = run("annealing", points, 3, **timed.options)
@@ -214,3 +217,53 @@ def test_degenerate_tables_are_grouped(k, extra):
     for n in (k, 2 * k - 1, 2 * k + extra):
         for points in (np.zeros((n, 2)), np.repeat(np.eye(2), n, axis=0)[:n], np.arange(2.0 * n).reshape(n, 2)):
             Grouping(shoal.group(points, k), k)
+
+
+def test_windows_and_hotter_chains_find_what_moves_of_one_record_do_not():
+    """On this table the chains of annealing@1 end above the optimum, which set-partition proves."""
+    rng = np.random.default_rng(8)
+    points = rng.normal(size=(32, 6)) * rng.exponential(size=(32, 1))
+    costs = {
+        name: total_cost(points, run("annealing", points, 5, chains=4, passes=1, sweeps=60, **options).labels)
+        for name, options in {"moves": {}, "hotter": {"chain_heat": 1.5}, "windows": {"windows": 60.0}}.items()
+    }
+    proven = run("set-partition", points, 5)
+    assert proven.objective.gap == pytest.approx(0.0, abs=1e-5)
+    assert costs["windows"] == pytest.approx(proven.objective.value)
+    assert costs["moves"] > proven.objective.value * (1 + 1e-6)
+    assert costs["hotter"] != costs["moves"]
+
+
+class Clock:
+    """A clock that advances each time it is read."""
+
+    def __init__(self, step):
+        self.step, self.reads = step, 0
+
+    def __call__(self):
+        self.reads += 1
+        return self.step * self.reads
+
+
+def test_passes_that_a_deadline_leaves_out_are_stated_and_repeated(rng, monkeypatch):
+    points = rng.normal(size=(200, 3))
+    labels = np.arange(200) // 4
+    before, seen = total_cost(points, labels), set()
+    for limit in range(2, 50, 4):
+        monkeypatch.setattr(deadline, "now", Clock(1.0))
+        timed = anneal_records(
+            points, labels, 4, passes=5, sweeps=3, costly_sweeps=2, deadline=deadline.Deadline(limit)
+        )
+        monkeypatch.undo()
+        done = timed.diagnostics
+        again = anneal_records(
+            points, labels, 4, passes=5, sweeps=3, made=done["passes"], costly_sweeps=done["costly_sweeps"]
+        )
+        assert np.array_equal(timed.labels, again.labels)
+        assert total_cost(points, timed.labels) <= before
+        assert (timed.stopped == "finished") == (done["passes"] == 5 and done["costly_sweeps"] == 2)
+        seen.add(done["passes"])
+        if 0 < done["passes"] < 5:  # not those of another schedule
+            other = anneal_records(points, labels, 4, passes=done["passes"], sweeps=3)
+            assert not np.array_equal(timed.labels, other.labels)
+    assert {0, 5} < seen

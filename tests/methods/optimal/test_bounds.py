@@ -12,11 +12,11 @@ from shoal.methods.optimal import block_bound as blocks
 from shoal.methods.optimal.block_bound import block_bound
 from shoal.methods.optimal.neighbour_bound import instant_bound, neighbour_dual_values
 from shoal.methods.optimal.set_partition import set_partition
-from shoal.methods.optimal.sse_annealing import cells_of_groups
 from shoal.methods.optimal.sse_pricing import column_costs
 from shoal.methods.programs.grouping_cuts import violated
 from shoal.methods.programs.restricted_master import Master
 from shoal.methods.refinement.split import split_large
+from shoal.methods.refinement.sse_annealing import cells_of_groups
 from shoal.methods.running import run
 
 from naive.optimal import small_instance, small_optimum

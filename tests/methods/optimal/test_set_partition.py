@@ -13,9 +13,9 @@ from shoal.errors import ParameterError
 from shoal.methods.kernels.centroids import group_costs
 from shoal.methods.optimal.linear_bound import GroupRelaxation
 from shoal.methods.optimal.set_partition import set_partition
-from shoal.methods.optimal.sse_annealing import anneal
 from shoal.methods.optimal.sse_pricing import SsePricer, column_costs
 from shoal.methods.programs.restricted_master import Cuts, Duals, no_cuts
+from shoal.methods.refinement.sse_annealing import anneal
 from shoal.methods.running import run
 
 from naive.optimal import small_instance, small_optimum
@@ -168,7 +168,7 @@ def test_annealing_never_loses_and_keeps_sizes(problem):
 
 
 def test_cells_of_a_large_table_hold_complete_groups(monkeypatch, rng):
-    monkeypatch.setattr("shoal.methods.optimal.sse_annealing.CELL_RECORDS", 60)
+    monkeypatch.setattr("shoal.methods.refinement.sse_annealing.CELL_RECORDS", 60)
     points = rng.normal(size=(500, 3))
     labels = np.unique(run("mdav", points, 4).labels, return_inverse=True)[1]
     better = anneal(points, labels, 4, steps_per_record=30.0)

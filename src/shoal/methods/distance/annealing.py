@@ -9,30 +9,37 @@ limit. Never worse than its start.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.deadline import Deadline
+from shoal.core.grouping import ordered_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.threads import run_in_threads
 from shoal.methods.contract import Outcome, Stopped
+from shoal.methods.kernels.logarithm_table import exponential_table
 from shoal.methods.options import Range
 from shoal.methods.programs.group_selection import select_groups
 from shoal.methods.refinement.crossover import crossover, group_costs_by_column
-from shoal.methods.refinement.record_annealing import ONE_BLOCK_RECORDS, Neighbours, anneal_records, anneal_whole
+from shoal.methods.refinement.record_annealing import HOT, ONE_BLOCK_RECORDS, Neighbours, anneal_records, anneal_whole
+from shoal.methods.refinement.split import split_large
+from shoal.methods.refinement.sse_annealing import anneal
 from shoal.methods.registry import method
 from shoal.methods.running import run
 
 REHEATED = 0.3  # the temperature at which a search that has cooled begins again
 REHEAT_PASSES = 2  # of a table of several blocks
+START_SHARE = 0.5  # of a time limit, what the first groups may take at most
 MOST_REHEATS = 1_000_000  # within a time limit
+WINDOW_HOT, WINDOW_WARM = 0.25, 0.1  # temperatures of the two searches in windows
 PROGRAM_COLUMNS = 450  # groups among which an integer program selects
 PROGRAM_NODES = 1
 _OPTIONS = (
-    "start", "start_block", "start_passes", "start_rounds", "start_leaf", "passes", "sweeps", "costly_sweeps", "block",
-    "neighbours", "chains", "program", "reheats", "reheat_sweeps",
+    "start", "start_block", "start_passes", "start_rounds", "start_leaf", "passes", "made", "sweeps", "costly_sweeps",
+    "block", "neighbours", "chains", "chain_heat", "windows", "program", "reheats", "reheat_sweeps",
 )  # fmt: skip
 
 
@@ -57,11 +64,14 @@ def annealing(
     start_rounds: Annotated[int, Range(0)] = 1,
     start_leaf: Literal["mdav-star", "mdav-plus"] = "mdav-star",
     passes: Annotated[int, Range(0)] = 6,
+    made: Annotated[int, Range(0)] | None = None,
     sweeps: Annotated[int, Range(1)] = 20,
     costly_sweeps: Annotated[int, Range(0)] = 50,
     block: Annotated[int, Range(1)] = 10_000,
     neighbours: Neighbours = "group",
     chains: Annotated[int, Range(1)] = 1,
+    chain_heat: Annotated[float, Range(above=0)] = HOT,
+    windows: Annotated[float, Range(0)] = 0.0,
     program: bool = False,
     reheats: Annotated[int, Range(0)] = 0,
     reheat_sweeps: Annotated[int, Range(1)] = 150,
@@ -79,6 +89,8 @@ def annealing(
         Options of the start ``mona-plus``: ``block``, ``passes``, ``rounds`` and ``leaf``.
     passes
         How often a table of several blocks is cut anew; the temperature falls across the passes.
+    made
+        How many of these passes are made: the first ones, and then the last, coldest one. None for all.
     sweeps
         How often every record is visited in a pass.
     costly_sweeps
@@ -90,6 +102,12 @@ def annealing(
         longer, and finds less loss where there are many attributes.
     chains
         Independent searches of a table that is one block; the best parts of all are combined.
+    chain_heat
+        The temperature at which every second pair of chains begins. The others begin at 0.4, and a hotter chain
+        finds other groups.
+    windows
+        Steps per record of a search that forms a few neighbouring groups anew at a time, on a table of several chains:
+        half of them from the start, half from the best groups of the chains. 0 for none.
     program
         Whether an integer program selects among all groups that the chains found.
     reheats
@@ -98,8 +116,8 @@ def annealing(
         Sweeps after each heating.
     time_limit
         Seconds; the search is heated again until they end. The options of the outcome state how often, and the same
-        options without a time limit find the same groups. An interrupt from the keyboard also ends the search with
-        the best groups so far.
+        options without a time limit find the same groups, unless the diagnostics state that the time limit changed
+        the first groups. An interrupt from the keyboard also ends the search with the best groups so far.
 
     Examples
     --------
@@ -111,19 +129,34 @@ def annealing(
     deadline = Deadline(time_limit)
     storage: dict[str, Any] = {"storage": str(points.dtype)}
     options = {"block": start_block, "passes": start_passes, "rounds": start_rounds, "leaf": start_leaf} | storage
-    labels = run(start, points, k, progress=progress, **(options if start == "mona-plus" else {})).labels
-    search = _Search(points, k, seed, progress, labels, neighbours)
+    if deadline.limited:
+        options["time_limit"] = START_SHARE * deadline.left()
+    first = run(start, points, k, progress=progress, **(options if start == "mona-plus" else {}))
+    search = _Search(points, k, seed, progress, first.labels, deadline, neighbours)
     stopped: Stopped = "finished"
-    if len(points) >= 2 * k and group_costs_by_column(points, labels).any():
+    if len(points) >= 2 * k and group_costs_by_column(points, first.labels).any():
         try:
-            search.begin(passes, sweeps, costly_sweeps, block, chains, program=program)
-            stopped = search.reheat(MOST_REHEATS if deadline.limited else reheats, reheat_sweeps, block, deadline)
+            chosen_chains = _Chains(chains, chain_heat, windows, program)
+            search.begin(passes, made, sweeps, costly_sweeps, block, chosen_chains)
+            stopped = search.reheat(MOST_REHEATS if deadline.limited else reheats, reheat_sweeps, block)
         except KeyboardInterrupt:
             stopped = "interrupted"
     # these options without a time limit repeat the search
-    done = {"passes": passes if search.completed else 0, "reheats": search.reheats}
+    done: dict[str, Any] = {"passes": passes if search.completed else 0, "reheats": search.reheats} | search.shortened
     resolved = chosen | done | (storage if points.dtype == np.float32 else {"storage": "float64"})
+    if first.stopped != "finished":
+        done["first_groups"] = first.stopped
     return Outcome(search.labels, stopped=stopped, method="annealing", options=resolved, diagnostics=done)
+
+
+@dataclass(frozen=True)
+class _Chains:
+    """The chains of a table that is one block, and what combines their groups."""
+
+    count: int
+    heat: float
+    windows: float
+    program: bool
 
 
 class _Search:
@@ -131,10 +164,11 @@ class _Search:
 
     def __init__(
         self, points: NDArray[np.floating[Any]], k: int, seed: int, progress: Progress, labels: NDArray[np.int64],
-        neighbours: Neighbours,
+        deadline: Deadline, neighbours: Neighbours,
     ) -> None:  # fmt: skip
         self.points, self.k, self.seed, self.progress = points, k, seed, progress
-        self.labels, self.neighbours = labels, neighbours
+        self.labels, self.deadline, self.neighbours = labels, deadline, neighbours
+        self.shortened: dict[str, Any] = {}
         self.reheats = 0
         self.completed = False
 
@@ -144,49 +178,76 @@ class _Search:
         return len(self.points) <= ONE_BLOCK_RECORDS
 
     def begin(
-        self, passes: int, sweeps: int, costly_sweeps: int, block: int, chains: int, *, program: bool
+        self, passes: int, made: int | None, sweeps: int, costly_sweeps: int, block: int, chains: _Chains
     ) -> None:  # fmt: skip
         """Search once, from hot to cold."""
         if passes == 0:
             return
-        if self.whole and chains > 1:
-            self._run_chains(passes * sweeps, chains, program=program)
+        if self.whole and chains.count > 1:
+            self._run_chains(passes * sweeps, chains)
         else:
-            self.labels = anneal_records(
-                self.points, self.labels, self.k, passes=passes, sweeps=sweeps, costly_sweeps=costly_sweeps,
+            outcome = anneal_records(
+                self.points, self.labels, self.k, passes=passes, made=made, sweeps=sweeps, costly_sweeps=costly_sweeps,
                 block=block, neighbours=self.neighbours, seed=self.seed, progress=self.progress,
-            ).labels  # fmt: skip
+                deadline=self.deadline,
+            )  # fmt: skip
+            self.labels = outcome.labels
+            if outcome.stopped != "finished":
+                found = outcome.diagnostics
+                self.shortened = {"made": found["passes"], "costly_sweeps": found["costly_sweeps"]}
         self.completed = True
 
-    def reheat(self, most: int, sweeps: int, block: int, deadline: Deadline) -> Stopped:
+    def reheat(self, most: int, sweeps: int, block: int) -> Stopped:
         """Heat the search again, at most so many times; the result is never worse."""
+        deadline = self.deadline
         takes = 0.5 * deadline.elapsed() if deadline.limited else 0.0
         while self.reheats < most:
             if deadline.left() <= takes:
                 return "time limit"
             started = deadline.elapsed()
             passes = 1 if self.whole else REHEAT_PASSES
-            self.labels = anneal_records(
-                self.points, self.labels, self.k, passes=passes, sweeps=sweeps, block=block, hot=REHEATED,
+            outcome = anneal_records(
+                self.points, self.labels, self.k, passes=passes, made=passes, sweeps=sweeps, block=block, hot=REHEATED,
                 neighbours=self.neighbours, seed=self.seed + self.reheats + 1, progress=self.progress,
-            ).labels  # fmt: skip
+                deadline=deadline,
+            )  # fmt: skip
+            if outcome.stopped != "finished":
+                return "time limit"
+            self.labels = outcome.labels
             self.reheats += 1
             takes = deadline.elapsed() - started
         return "finished"
 
-    def _run_chains(self, sweeps: int, chains: int, *, program: bool) -> None:
+    def _run_chains(self, sweeps: int, chains: _Chains) -> None:
         """Search from two starts with chains that share nothing, and combine what they find."""
         points = np.ascontiguousarray(self.points, np.float64)
         starts = [self.labels, run("mdav", points, self.k).labels]
-        self.progress.stage("searching for better groups", chains)
+        self.progress.stage("searching for better groups", chains.count)
 
         def walk(number: int) -> NDArray[np.int64]:
-            found = anneal_whole(points, starts[number % len(starts)], self.k, sweeps, (self.seed, number))
+            heat = chains.heat if number // len(starts) % 2 else HOT
+            found = anneal_whole(points, starts[number % len(starts)], self.k, sweeps, (self.seed, number), heat)
             self.progress.advance()
             return found
 
-        found = run_in_threads(walk, range(chains))
+        first = self.labels
+        found = run_in_threads(walk, range(chains.count))
+        if chains.windows:
+            found.append(self._windows(points, first, chains.windows / 2, WINDOW_HOT))
         for labels in found:
             self.labels = crossover(points, self.labels, labels)
-        if program:
+        if chains.windows:
+            found.append(self._windows(points, self.labels, chains.windows / 2, WINDOW_WARM))
+            self.labels = crossover(points, self.labels, found[-1])
+        if chains.program:
             self.labels = select_groups(points, [self.labels, *found], self.k, PROGRAM_COLUMNS, PROGRAM_NODES)
+
+    def _windows(
+        self, points: NDArray[np.float64], labels: NDArray[np.int64], steps: float, temperature: float
+    ) -> NDArray[np.int64]:
+        """Search in windows of groups, which finds what no move of one record reaches."""
+        start = split_large(points, ordered_labels(labels), self.k)
+        return anneal(
+            points - points.mean(axis=0), start, self.k, steps_per_record=steps, temperature=temperature,
+            seed=self.seed, exponentials=exponential_table(), progress=self.progress,
+        )  # fmt: skip

@@ -28,9 +28,9 @@ from shoal.core.threads import get_threads, run_in_threads
 from shoal.methods.kernels.centroids import group_costs
 from shoal.methods.optimal.linear_bound import GroupRelaxation
 from shoal.methods.optimal.neighbour_bound import neighbour_dual_values
-from shoal.methods.optimal.sse_annealing import cells_of_groups
 from shoal.methods.optimal.sse_pricing import RELATIVE_TOLERANCE, SsePricer
 from shoal.methods.programs.restricted_master import Duals, no_cuts
+from shoal.methods.refinement.sse_annealing import cells_of_groups
 
 CELL_RECORDS = 250  # whose dual values come from one block
 NEIGHBOURS = 8  # nearest records of a record whose groups belong to the block

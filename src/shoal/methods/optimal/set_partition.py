@@ -20,12 +20,12 @@ from shoal.methods.contract import Objective, Outcome, Stopped, labels_of
 from shoal.methods.kernels.centroids import group_costs
 from shoal.methods.optimal.block_bound import block_bound
 from shoal.methods.optimal.linear_bound import GroupRelaxation
-from shoal.methods.optimal.sse_annealing import anneal
 from shoal.methods.optimal.sse_pricing import column_costs
 from shoal.methods.options import Range
 from shoal.methods.programs.highs import load_highspy
 from shoal.methods.programs.restricted_master import solve_integer
 from shoal.methods.refinement.split import split_large
+from shoal.methods.refinement.sse_annealing import anneal
 from shoal.methods.registry import get_method, method
 
 Bound = Literal["auto", "none", "instant", "columns"]

@@ -62,6 +62,8 @@ COSTLY_SHARE = 0.3
 """The share of the records, those of the costliest groups, that are searched once more,"""
 COSTLY_PASSES = 2
 """in so many passes."""
+LAST_PASSES = 2.5
+"""With less time left than so many passes take, the next one is the last."""
 RENEWALS_PER_SEARCH = 4
 """With lists for each record: every so many renewals it is compared with all groups."""
 
@@ -126,6 +128,7 @@ def anneal_records(
     hot: Annotated[float, Range(0)] = HOT,
     cold: Annotated[float, Range(0)] = COLD,
     costly_sweeps: Annotated[int, Range(0)] = 0,
+    made: Annotated[int, Range(0)] | None = None,
     block: Annotated[int, Range(1)] = BLOCK_RECORDS,
     neighbours: Neighbours = "group",
     max_size: int | None = None,
@@ -151,6 +154,8 @@ def anneal_records(
         The first and the last temperature, in units of the squared error per record around a record.
     costly_sweeps
         How often the records of the costliest groups are visited in each of two further passes.
+    made
+        How many of the passes are made: the first ones, and then the last, coldest one. None for all.
     block
         Maximum number of records of a block; a table of up to 15,000 records is one block.
     neighbours
@@ -162,14 +167,17 @@ def anneal_records(
     seed
         Seed of the random numbers.
     deadline
-        The time that is left; a pass that has not begun when it expires is left out.
+        The time that is left. When there is time for one pass more, this is the last, coldest one; a pass that the
+        deadline interrupts is undone.
     progress
         Progress callback.
 
     Returns
     -------
     outcome
-        Labels of groups of k to 2k-1 records. Diagnostics: ``passes`` (those that were made), ``sweeps``.
+        Labels of groups of k to 2k-1 records. Diagnostics: ``passes`` (those that were made), ``sweeps``, and
+        ``costly_sweeps`` (0 if there was no time for them). ``made=passes`` and these repeat the search without a
+        deadline.
 
     Examples
     --------
@@ -178,8 +186,8 @@ def anneal_records(
     array([0, 0, 0, 1, 1, 1])
     """
     check_step_options(
-        anneal_records, passes=passes, sweeps=sweeps, hot=hot, cold=cold, costly_sweeps=costly_sweeps, block=block,
-        neighbours=neighbours,
+        anneal_records, passes=passes, sweeps=sweeps, hot=hot, cold=cold, costly_sweeps=costly_sweeps, made=made,
+        block=block, neighbours=neighbours,
     )  # fmt: skip
     Grouping(labels, k)  # raises GroupTooSmall for groups below k
     largest = 2 * k - 1 if max_size is None else min(max_size, 2 * k - 1)
@@ -189,16 +197,19 @@ def anneal_records(
     if neighbours == "record":
         factor = cooled(points, start)
         hot, cold = factor * hot, factor * cold
-    found = search.passes(points, start, Schedule(passes, sweeps, hot, cold, block, neighbours))
+    found = search.passes(points, start, Schedule(passes, sweeps, hot, cold, block, neighbours), made)
+    done = {"passes": search.made, "sweeps": sweeps, "costly_sweeps": 0}
     if costly_sweeps:
         rows = _costly_records(points, found)
-        inside = search.passes(
-            points[rows], ordered_labels(found[rows]),
-            Schedule(COSTLY_PASSES, costly_sweeps, hot, cold, block, neighbours),
-        )  # fmt: skip
-        found[rows] = int(found.max()) + 1 + inside
-        found = ordered_labels(found)
-    done = {"passes": search.made, "sweeps": sweeps}
+        costly = Schedule(COSTLY_PASSES, costly_sweeps, hot, cold, block, neighbours)
+        if deadline.left() > search.seconds_per_visit * rows.size * costly.passes * costly.sweeps:
+            before = search.made
+            inside = search.passes(points[rows], ordered_labels(found[rows]), costly, COSTLY_PASSES)
+            if search.made == before + COSTLY_PASSES:
+                done["costly_sweeps"] = costly_sweeps
+                found[rows] = int(found.max()) + 1 + inside
+                found = ordered_labels(found)
+        search.late |= done["costly_sweeps"] == 0
     stopped: Stopped = "time limit" if search.late else "finished"
     return Outcome(crossover(points, start, found), diagnostics=done, stopped=stopped)
 
@@ -235,22 +246,38 @@ class _Search:
         self.k, self.largest, self.seed, self.deadline, self.progress = k, largest, seed, deadline, progress
         self.made = 0
         self.late = False
+        self.seconds_per_visit = 0.0  # of a record, as measured in the last pass
 
-    def passes(self, points: NDArray[Any], labels: NDArray[np.int64], schedule: Schedule) -> NDArray[np.int64]:
-        """Return what the passes find."""
-        for number in range(schedule.passes):
-            if self.deadline.expired():
-                self.late = True
-                break
+    def passes(
+        self, points: NDArray[Any], labels: NDArray[np.int64], schedule: Schedule, wanted: int | None
+    ) -> NDArray[np.int64]:
+        """Return what the passes find: all of them, the wanted number, or those that the deadline allows."""
+        start, before = labels, self.made
+        most = schedule.passes if wanted is None else min(wanted, schedule.passes)
+        visits, number = len(points) * schedule.sweeps, 0
+        while self.made - before < most:
+            takes = self.seconds_per_visit * visits
+            last = self.made - before == most - 1 or (wanted is None and self.deadline.left() < LAST_PASSES * takes)
+            self.late |= last and wanted is None and number < schedule.passes - 1
+            number = schedule.passes - 1 if last else number
+            began = self.deadline.elapsed()
             self.progress.stage(f"searching for better groups, pass {number + 1} of {schedule.passes}", len(points))
-            labels = self._pass(points, labels, number, schedule)
+            found = None if self.deadline.left() < takes else self._pass(points, labels, number, schedule)
+            if found is None:  # what was not cooled to the end is of no use
+                self.late, self.made = True, before
+                return start
+            labels = found
+            self.seconds_per_visit = (self.deadline.elapsed() - began) / visits
             self.made += 1
+            number += 1
+            if last:
+                break
         return labels
 
     def _pass(
         self, points: NDArray[Any], labels: NDArray[np.int64], number: int, schedule: Schedule
-    ) -> NDArray[np.int64]:
-        """Anneal every block of a new cut; return the new labels."""
+    ) -> NDArray[np.int64] | None:
+        """Anneal every block of a new cut; return the new labels, or None if the deadline was in between."""
         n = len(points)
         if n <= max(ONE_BLOCK_RECORDS, schedule.block):
             order, bounds = np.arange(n), np.array([0, n])
@@ -264,6 +291,8 @@ class _Search:
 
         def work(job: tuple[int, int, int]) -> int:
             which, begin, end = job
+            if self.deadline.expired():
+                return 0
             members = order[begin:end]
             members = members[np.argsort(labels[members], kind="stable")]  # group after group
             sizes = np.diff(np.flatnonzero(np.diff(labels[members], prepend=-1)), append=members.size)
@@ -278,16 +307,19 @@ class _Search:
 
         jobs = [(which, begin, end) for which, (begin, end) in enumerate(pairwise(bounds.tolist()))]
         start = 0
-        for (_, begin, end), count in zip(jobs, run_in_threads(work, jobs), strict=True):
+        counts = run_in_threads(work, jobs)
+        if not all(counts):
+            return None
+        for (_, begin, end), count in zip(jobs, counts, strict=True):
             annealed[order[begin:end]] += start
             start += count
         return annealed
 
 
 def anneal_whole(
-    points: NDArray[np.float64], labels: NDArray[np.int64], k: int, sweeps: int, seed: tuple[int, ...]
+    points: NDArray[np.float64], labels: NDArray[np.int64], k: int, sweeps: int, seed: tuple[int, ...], hot: float = HOT
 ) -> NDArray[np.int64]:
-    """Return what one chain over the whole table finds; it may be worse than the start.
+    """Return what one chain over the whole table finds, from the temperature ``hot``; it may be worse than the start.
 
     Examples
     --------
@@ -297,7 +329,7 @@ def anneal_whole(
     start = split_large(points, ordered_labels(labels), k)
     order = np.argsort(start, kind="stable")
     chain = Chain(points[order], np.bincount(start), k, 2 * k - 1, seed)
-    chain.walk(sweeps, HOT, power(COLD / HOT, 1, sweeps))
+    chain.walk(sweeps, hot, power(COLD / hot, 1, sweeps))
     chain.settle()
     found = np.empty(len(points), np.int64)
     found[order] = chain.labels()

@@ -17,8 +17,8 @@ from shoal.core.deadline import Deadline
 from shoal.core.grouping import ordered_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.threads import run_in_threads
+from shoal.methods.kernels.annealing_windows import windows
 from shoal.methods.kernels.centroids import group_costs
-from shoal.methods.optimal.annealing_windows import windows
 
 NEIGHBOURS = 24  # nearest records whose groups may join a window
 SLICES = 40  # of a round; between two of them the deadline is checked and the groups are collected
@@ -39,10 +39,15 @@ class Chain:
         Minimum group size.
     seed
         Seed of the random numbers.
+    exponentials
+        A table of -ln u; empty for computed logarithms.
     """
 
-    def __init__(self, points: NDArray[np.float64], labels: NDArray[np.int64], k: int, seed: list[int]) -> None:
-        self.points, self.k = points, k
+    def __init__(
+        self, points: NDArray[np.float64], labels: NDArray[np.int64], k: int, seed: list[int],
+        exponentials: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        self.points, self.k, self.exponentials = points, k, exponentials
         n = labels.size
         self.labels = labels.astype(np.int64)
         count = int(labels.max()) + 1
@@ -70,7 +75,7 @@ class Chain:
             return
         windows(
             self.points, self.neighbours, self.labels, self.members, self.sizes, self.costs, self.best, self.counters,
-            self.k, width, first, last, steps, self.state,
+            self.k, width, first, last, steps, self.state, self.exponentials,
         )  # fmt: skip
         self.counters[1] = self.costs[: int(self.counters[0])].sum()  # remove the rounding errors of added differences
 
@@ -86,6 +91,7 @@ def anneal(
     temperature: float = 0.25,
     seed: int = 0,
     collect: Callable[[NDArray[np.int64]], None] = lambda _: None,
+    exponentials: NDArray[np.float64] | None = None,
     progress: Progress = SILENT,
 ) -> NDArray[np.int64]:
     """Improve groups of k to 2k-1 records; the result is never worse.
@@ -110,6 +116,8 @@ def anneal(
         Seed of the random numbers.
     collect
         Called after each slice with the labels of all records (for a pool of candidates).
+    exponentials
+        A table of -ln u, which is the same on every processor; None for computed logarithms.
     progress
         Progress callback.
 
@@ -130,10 +138,11 @@ def anneal(
     progress.stage("improving groups", rounds * SLICES)
     best = labels
     width = max(width, 2)
+    table = np.zeros(0) if exponentials is None else exponentials
     for number in range(rounds):
         before = best
         steps = steps_per_record / rounds
-        for best, share in _round(points, before, k, number, steps, deadline, width, temperature, seed, rounds):
+        for best, share in _round(points, before, k, number, steps, deadline, width, temperature, seed, rounds, table):
             collect(best)
             progress.advance(1)
             if share >= (number + 1) / rounds:
@@ -154,6 +163,7 @@ def _round(
     temperature: float,
     seed: int,
     rounds: int,
+    table: NDArray[np.float64],
 ) -> Iterator[tuple[NDArray[np.int64], float]]:
     """Search all cells of one round slice by slice; yield the best labels of all records and the share of work done."""
     cells = (
@@ -166,7 +176,11 @@ def _round(
         (
             records,
             Chain(
-                np.ascontiguousarray(points[records]), ordered_labels(labels[records]), k, [seed, number, cell, copy]
+                np.ascontiguousarray(points[records]),
+                ordered_labels(labels[records]),
+                k,
+                [seed, number, cell, copy],
+                table,
             ),
         )
         for cell, records in enumerate(cells)

@@ -180,12 +180,14 @@ def windows(
     last: float,
     steps: int,
     state: Any,
+    exponentials: Any,
 ) -> None:
     """Take ``steps`` steps while the temperature falls from ``first`` to ``last``.
 
     ``labels``, ``members``, ``sizes`` and ``costs`` describe the groups and are updated together; ``counters`` holds
     the number of groups, the cost now, and the lowest cost, whose labels are in ``best``. Temperatures are in units of
-    the mean cost of the groups of a window.
+    the mean cost of the groups of a window. ``exponentials`` is a table of -ln u, which is the same on every
+    processor; if it is empty, logarithms are computed.
     """
     n, d = points.shape
     most = 2 * k - 1
@@ -232,7 +234,10 @@ def windows(
         new = improve_groups(x, count, groups, k, tolerance, local, local_sizes, centres)
         grace = temperature * old / found
         if grace > 0.0:
-            grace *= -np.log((draw(state, 1 << 30) + 1.0) / (1 << 30))
+            if exponentials.size:
+                grace *= exponentials[draw(state, exponentials.size)]
+            else:
+                grace *= -np.log((draw(state, 1 << 30) + 1.0) / (1 << 30))
         if not new < old + grace - tolerance or abs(new - old) <= tolerance:
             continue
         for h in range(found, groups):
