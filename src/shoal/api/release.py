@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.core.arguments import checked
 from shoal.core.grouping import Grouping
+from shoal.core.memory import return_free_memory
 from shoal.core.text import html_table, json_text, text_table
 from shoal.errors import ParameterError
 from shoal.flow.released import Released, Remark
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from shoal.privacy.assessment import Assessment
     from shoal.tables.table import FileNumber
     from shoal.tables.written import WrittenFile
+
+
+LARGE_TABLE_RECORDS = 100_000
+"""Records from which memory is returned between the steps of writing; below, it is not worth the time."""
 
 
 class Release:
@@ -259,47 +264,24 @@ class Release:
         paths
             What was written.
         """
-        from shoal.flow.recount_file import recount_file
         from shoal.tables.databases import is_database
-        from shoal.tables.targets import check_targets, files_beside, holder_record_path
+        from shoal.tables.targets import check_targets, files_beside
 
         table = path if is_database(path) else None
         path = files_beside(path)
-        original = self._original
-        unread = original is not None and bool(original.unread)
-        record = None if holder_record is None and (original is None or unread) else (
-            holder_record_path(path, holder_record)
-        )  # fmt: skip
-        if record is not None and unread:
-            raise ParameterError(
-                "the direct identifiers were not read, so that no holder's record can be written; protect with "
-                'read_identifiers=True, or write with holder_record="none"'
-            )
+        record = self._record_path(path, holder_record)
         manifest = check_targets(
             path if table is None else str(table), manifest, report, public_report=public_report, holder_record=record,
             run_file=run_file, inputs=self._inputs(), overwrite=overwrite,
         )  # fmt: skip
         stored = self._stored(path if table is None else None)
         found: list[WrittenFile | WrittenTable] = []
-
-        def write_table(temporary: Path) -> None:
-            write_directly(stored, temporary, target=path)
-            released = self.released
-            written = recount_file(
-                temporary, path, stored, self.schema, self.plan.requirements, released.units,
-                persons=released.persons, whole=released.whole,
-            )  # fmt: skip
-            found.append(written)
-
-        def write_manifest(temporary: Path) -> None:
-            write_text(temporary, self.manifest_json(found[0]))
-
-        writers: dict[Path, Callable[[Path], None]] = {manifest: write_manifest}
+        writers: dict[Path, Callable[[Path], None]] = {}
         if table is None:
-            writers = {path: write_table, **writers}
+            writers[path] = self._table_writer(stored, path, found)
+        writers[manifest] = lambda temporary: write_text(temporary, self.manifest_json(found[0]))
         if record is not None:
-            needed = self._needed_original()
-            writers[record] = lambda temporary: self._record(needed, found[0]).write(temporary)
+            writers[record] = self._record_writer(found)
         if report is not None:
             writers[Path(report)] = self._report_writer(self._original, public=False)
         if public_report is not None:
@@ -316,7 +298,7 @@ class Release:
         else:
             from shoal.api.database_release import WrittenTable, check_origin, write_release_table
 
-            database = check_origin(str(table), original)
+            database = check_origin(str(table), self._original)
             found.append(WrittenTable(database, stored.n_rows, len(stored.names)))
             write_release_table(
                 self.released, stored, str(table), writers, private=confidential, overwrite=overwrite
@@ -349,6 +331,55 @@ class Release:
         writer = self._report_writer(None if public else given, public=public)
         write_files({path: writer}, private=() if public else (path,))
         return path
+
+    def _record_path(self, path: Path, holder_record: str | Path | None) -> Path | None:
+        """Return where the holder's record goes; None without one. Raises where it was asked for and cannot be made."""
+        from shoal.tables.targets import holder_record_path
+
+        original = self._original
+        unread = original is not None and bool(original.unread)
+        if holder_record is None and (original is None or unread):
+            return None
+        record = holder_record_path(path, holder_record)
+        if record is not None and unread:
+            raise ParameterError(
+                "the direct identifiers were not read, so that no holder's record can be written; protect with "
+                'read_identifiers=True, or write with holder_record="none"'
+            )
+        return record
+
+    def _table_writer(
+        self, stored: Table, path: Path, found: list[WrittenFile | WrittenTable]
+    ) -> Callable[[Path], None]:
+        """Return what writes the table and recounts the bytes; ``found`` gets what they hold."""
+        from shoal.flow.recount_file import recount_file
+
+        def write(temporary: Path) -> None:
+            if self.table.n_rows >= LARGE_TABLE_RECORDS:
+                return_free_memory()
+            write_directly(stored, temporary, target=path)
+            released = self.released
+            written = recount_file(
+                temporary, path, stored, self.schema, self.plan.requirements, released.units,
+                persons=released.persons, expected=self.grouping.labels, whole=released.whole,
+            )  # fmt: skip
+            found.append(written)
+
+        return write
+
+    def _record_writer(self, found: list[WrittenFile | WrittenTable]) -> Callable[[Path], None]:
+        """Return what writes the holder's record; raises before anything is written if there is no original."""
+        original, large = self._needed_original(), self.table.n_rows >= LARGE_TABLE_RECORDS
+
+        def write(temporary: Path) -> None:
+            if large:
+                return_free_memory()
+            made = self._record(original, found[0])
+            if large:
+                return_free_memory()
+            made.write(temporary)
+
+        return write
 
     def _run_text(
         self, run_file: Path, table: Path, record: Path | None, outputs: Mapping[str, str | Path | None]

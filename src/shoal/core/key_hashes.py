@@ -29,6 +29,7 @@ _POINTS = np.array([secrets.randbelow(2**61 - 3) + 2 for _ in range(2)], np.uint
 
 _ROW, _FAULT = 0, 5  # in the place of a reader
 _LINE_FEED, _CARRIAGE_RETURN, _QUOTE = 10, 13, 34
+_FEW = 50_000  # records up to which NumPy is as fast as a compiled loop
 
 
 class TextKeys:
@@ -97,6 +98,27 @@ def class_sizes(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArra
     return np.diff(_ordered_classes(first, second)[1], prepend=-1)
 
 
+def constant_within(labels: NDArray[np.int64], first: NDArray[np.uint64], second: NDArray[np.uint64]) -> bool:
+    """Return whether the records of each group share both hashes; cost O(n), without sorting.
+
+    If so, every equivalence class is a union of groups, so that none is smaller than the smallest group.
+
+    Examples
+    --------
+    >>> hashes = np.array([7, 3, 7], np.uint64)
+    >>> constant_within(np.array([0, 1, 0]), hashes, hashes), constant_within(np.array([0, 0, 1]), hashes, hashes)
+    (True, False)
+    """
+    if labels.size != first.size or not labels.size or labels.min() < 0:
+        return False
+    of_group = np.empty(int(labels.max()) + 1, np.uint64)
+    for hashes in (first, second):
+        of_group[labels] = hashes
+        if not (of_group[labels] == hashes).all():
+            return False
+    return True
+
+
 def class_numbers(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return the class of each record, numbered as :func:`class_sizes` lists them.
 
@@ -117,11 +139,50 @@ def _ordered_classes(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the records in an order with equal ones together, and the place of the last record of each class."""
     order = np.argsort(first)
-    same = first[order][1:] == first[order][:-1]
-    if (same & (second[order][1:] != second[order][:-1])).any():  # two different keys share the first hash
+    one, two = first[order], second[order]
+    same = one[1:] == one[:-1]
+    if (same & (two[1:] != two[:-1])).any():  # two different keys share the first hash
         order = np.lexsort((second, first))
-        same = (first[order][1:] == first[order][:-1]) & (second[order][1:] == second[order][:-1])
+        one, two = first[order], second[order]
+        same = (one[1:] == one[:-1]) & (two[1:] == two[:-1])
     return order, np.append(np.flatnonzero(~same), first.size - 1)
+
+
+def add_multilinear(
+    first: NDArray[np.uint64], second: NDArray[np.uint64], words: NDArray[np.uint64], coefficients: NDArray[np.uint64]
+) -> None:
+    """Add a column to two multilinear hashes: coefficient times half, for the lower and the upper half of each word.
+
+    Parameters
+    ----------
+    first, second
+        The sums so far, modulo 2^64.
+    words
+        The values.
+    coefficients
+        Those of the lower and the upper half, and a third one, for the first sum; then for the second.
+
+    Examples
+    --------
+    >>> first, second = np.zeros(1, np.uint64), np.zeros(1, np.uint64)
+    >>> add_multilinear(first, second, np.array([2**32 + 3], np.uint64), np.arange(1, 7, dtype=np.uint64))
+    >>> int(first[0]), int(second[0])
+    (5, 17)
+    """
+    if first.size > _FEW:
+        _add_halves(first, second, words, coefficients)
+        return
+    lower, upper = words & _LOW_32, words >> _S32
+    first += lower * coefficients[0] + upper * coefficients[1]
+    second += lower * coefficients[3] + upper * coefficients[4]
+
+
+@compiled
+def _add_halves(first: Any, second: Any, words: Any, coefficients: Any) -> None:
+    for i in range(first.size):
+        lower, upper = words[i] & _LOW_32, words[i] >> _S32
+        first[i] += lower * coefficients[0] + upper * coefficients[1]
+        second[i] += lower * coefficients[3] + upper * coefficients[4]
 
 
 @inner

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
 
 from shoal.errors import DataError
 
@@ -171,3 +173,23 @@ def _lines(path: str) -> list[str]:
 def _number(path: str) -> int | None:
     lines = _lines(path)
     return int(lines[0]) if lines and lines[0].strip().isdigit() else None
+
+
+def return_free_memory() -> None:
+    """Return memory that is free but still held by allocators to the system, before a step that needs much.
+
+    The C library keeps what arrays used, in the expectation that the next arrays are of the same size, and pyarrow does
+    so for buffers; together up to a third of the peak of a large table. Where an allocator cannot do it, nothing
+    happens.
+
+    Examples
+    --------
+    >>> return_free_memory()
+    """
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):  # another C library than glibc
+            ctypes.CDLL(None).malloc_trim(0)

@@ -99,7 +99,11 @@ class NumericEncoding:
     def coordinates(self, values: Floats) -> Floats:
         """Return offsets as standardised coordinates (n x 1); missing values lie at the mean."""
         standard = self.standardised(values)
-        return np.nan_to_num(standard, nan=0.0)[:, None] * np.sqrt(self.column.weight)
+        if not np.isfinite(standard).all():
+            standard = np.nan_to_num(standard, nan=0.0)
+        if self.column.weight != 1:
+            standard *= np.sqrt(self.column.weight)
+        return standard[:, None]
 
     def standardised(self, values: Floats) -> Floats:
         """Return offsets with mean 0 and variance 1; NaN stays NaN."""

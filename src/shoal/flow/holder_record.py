@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 RECORD_VERSION = 1
 _RELEASED = "released_values"
+_ROWS = 131_072  # per row group, so that the writer needs little memory
 _PART = 2**26  # bytes of released values in one cell
 _METADATA = b"shoal_holder_record"
 _NOTICE = (
@@ -108,18 +109,20 @@ class HolderRecord:
         path.chmod(0o600)  # a file that existed before keeps its old mode otherwise
         buffer = io.BytesIO()
         self.representatives.write_ipc(buffer, compression="lz4")
-        content = buffer.getvalue()
+        content = buffer.getbuffer()  # no copy
         ends = np.full(self.rows.height + 1, len(content))
         starts = np.arange(0, len(content), _PART)
         ends[: starts.size] = starts
-        known = np.packbits(np.arange(self.rows.height) < starts.size, bitorder="little")
+        filled = np.zeros(self.rows.height, bool)
+        filled[: starts.size] = True
+        known = np.packbits(filled, bitorder="little")
         # an array that pyarrow makes of bytes would import pandas
         buffers = [pa.py_buffer(known), pa.py_buffer(ends), pa.py_buffer(content)]
         cells = pa.Array.from_buffers(pa.large_binary(), self.rows.height, buffers)
         table = self.rows.to_arrow().append_column(_RELEASED, cells)
         table = table.replace_schema_metadata({_METADATA: json.dumps(self.header).encode()})
         pq.write_table(
-            table, path, compression="none", use_dictionary=False, write_statistics=False,
+            table, path, compression="none", use_dictionary=False, write_statistics=False, row_group_size=_ROWS,
             column_encoding={"group": "DELTA_BINARY_PACKED", "released_row": "DELTA_BINARY_PACKED"},
         )  # fmt: skip
 
@@ -199,8 +202,9 @@ def holder_record(
         "loss": exact_loss(released.loss),
         "second_release": None if released.second is None else released.second.to_dict(),
     }
+    in_rows = labels if order is None else labels[rows]
     columns = {
-        "group": pl.Series(np.where(rows < 0, -1, labels[rows]).astype(np.int32 if labels.size < 2**31 else np.int64)),
+        "group": pl.Series(np.where(rows < 0, -1, in_rows).astype(np.int32 if labels.size < 2**31 else np.int64)),
         "released_row": pl.Series(rows),
         **{name: pl.Series(hashes[tuple(sorted(names))]) for name, names in hashed.items()},
     }

@@ -19,14 +19,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.core.key_hashes import add_multilinear
 from shoal.tables import Table
 
 Words = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-_ROWS = 32_768  # so many words of all operands stay in the cache
 _HALF = np.uint64(32)
-_LOWER = np.uint64(0xFFFFFFFF)
 _EXACT = 2**53  # integers below are exact floats
 
 
@@ -50,24 +49,21 @@ def record_hashes(table: Table, names: Sequence[str], key: bytes) -> Words:
     >>> first == second[::-1]
     True
     """
-    n = table.n_rows
     start = np.frombuffer(shake_256(key + b"start").digest(16), "<u8").astype(np.uint64)
-    lanes = np.repeat(start[:, None], n, axis=1)
+    first, second = (np.full(table.n_rows, value) for value in start)
     for name in names:
         label = name.encode("utf-8", "surrogatepass")
         coefficients = np.frombuffer(shake_256(key + b"column" + label).digest(48), "<u8").astype(np.uint64)
         words, missing = _words(table.column(name).to_polars(), key)
-        for begin in range(0, n, _ROWS):
-            end = min(begin + _ROWS, n)
-            part = words[begin:end]
-            lower, upper = part & _LOWER, part >> _HALF
-            for lane in range(2):
-                lanes[lane, begin:end] += lower * coefficients[3 * lane] + upper * coefficients[3 * lane + 1]
+        add_multilinear(first, second, words, coefficients)
         if missing is not None:
-            for lane in range(2):
-                lanes[lane, missing] += coefficients[3 * lane + 2]
-    found: Words = (lanes[0] >> _HALF << _HALF) | (lanes[1] >> _HALF)
-    return found
+            first[missing] += coefficients[2]
+            second[missing] += coefficients[5]
+    first >>= _HALF  # in place: a million records have 8 MB of each
+    first <<= _HALF
+    second >>= _HALF
+    first |= second
+    return first
 
 
 def _words(column: pl.Series, key: bytes) -> tuple[Words, NDArray[np.bool_] | None]:

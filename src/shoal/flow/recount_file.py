@@ -37,6 +37,7 @@ def recount_file(
     units: Integers | None = None,
     *,
     persons: UnitIndex | None = None,
+    expected: Integers | None = None,
     whole: Sequence[ValueEncoding] | None = (),
 ) -> WrittenFile:
     """Count k and every further requirement on the bytes of a file; raises where one is violated.
@@ -55,6 +56,8 @@ def recount_file(
         The person or household of each released row, where k counts these.
     persons
         Person, household and position of each released row, where the schema has these.
+    expected
+        The group of each released row; what the file holds is compared with it, see :func:`read_back`.
     whole
         The distributions of confidential attributes in the whole table, where a part of it is released; None where
         they are not known any more.
@@ -87,7 +90,7 @@ def recount_file(
         if schema.constant:
             values = written_numbers(path, target, table, schema.constant)
             require_one_each(values, persons.owners(schema), f"{target}: as written, columns are")
-    written = read_back(path, target, table, schema.counted, units, position)
+    written = read_back(path, target, table, schema.counted, units, position, expected=expected)
     require_k(Classes(written.class_sizes, written.class_units, of), requirements.k, f"{target}: as written, ")
     if requirements.beyond_k or requirements.max_share is not None:
         recount_table(_reread(path, target, table), schema, requirements, units, persons, whole=whole)

@@ -105,6 +105,7 @@ def write_parquet(table: Table, path: Path) -> None:
     with path.open("wb") as file, parquet.ParquetWriter(file, native.schema, **options) as writer:
         for start in range(0, native.num_rows, _ROWS):
             writer.write_table(native.slice(start, _ROWS))
+    pa.default_memory_pool().release_unused()  # memory used for compression
 
 
 def write_arrow(table: Table, path: Path, *, compressed: bool) -> None:
