@@ -296,6 +296,21 @@ TABLES = {
         name: ("scikit-learn", lambda name=name: from_sklearn(name))
         for name in ("iris", "wine", "diabetes", "breast_cancer", "digits")
     },
+    **{
+        name.lower(): (f"Debian r-cran-{package.lower()}", lambda package=package, name=name: from_r(package, name))
+        for package, name in (
+            ("carData", "Salaries"),
+            ("carData", "Chile"),
+            ("carData", "WVS"),
+            ("carData", "SLID"),
+            ("carData", "TitanicSurvival"),
+            ("carData", "Arrests"),
+            ("carData", "GSSvocab"),
+            ("carData", "Mroz"),
+            ("carData", "Cowles"),
+            ("ggplot2", "mpg"),
+        )
+    },
 }
 """By name: where the table comes from, and its loader."""
 

@@ -29,8 +29,8 @@ def tables():
         names = " ".join(f"`{entry.extension}`" for entry in known)
         packed = f" (also {' '.join(f'`{name}`' for name in COMPRESSED)})" if family == "text" else ""
         written = "yes" if all(entry.writable for entry in known) else "no"
-        extra, kept = EXTRAS.get(family, ""), KEPT.get(title, KEPT[family])
-        lines.append(f"| {title} | {names}{packed} | yes | {written} | {extra} | {kept} |")
+        kept = KEPT.get(title, KEPT[family])
+        lines.append(f"| {title} | {names}{packed} | yes | {written} | {EXTRAS.get(family, '')} | {kept} |")
     return {"formats": lines}
 
 

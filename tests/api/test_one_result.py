@@ -160,7 +160,7 @@ def test_the_method_that_auto_selects_reproduces_the_release(rng):
     people = pl.DataFrame({name: rng.integers(0, 3, 60).astype(str) for name in ("a", "b", "c")})
     by_auto = shoal.protect(people, 3, quasi=["a", "b", "c"])
     (resolved,) = by_auto.manifest["method"]["resolved"]
-    assert resolved["name"] == "nominal"
+    assert resolved["name"] == "mixed-annealing"
     again = shoal.protect(people, 3, quasi=["a", "b", "c"], method=resolved["name"], options=resolved["options"])
     assert again.data.equals(by_auto.data)
 

@@ -87,7 +87,15 @@ def attacked(folder, name):
     text = 'unnamed = "quasi"\n[columns.ill]\nrole = "confidential"\n'
     schema.write_text(text, encoding="utf-8")
     for word in ("table", "--json"):
-        outputs = ("-o", folder / "safe.csv", "--report", folder / "r.html", "--public-report", folder / "p.html")
+        outputs = [
+            "-o",
+            folder / "safe.csv",
+            "--report",
+            folder / "r.html",
+            "--public-report",
+            folder / "p.html",
+            "--force",
+        ]
         more = ["--json"] if word == "--json" else []
         code, out, err = run(
             "protect", people, "-k", 3, "--schema", schema, "--method", "mdav", *outputs, *reading, *more

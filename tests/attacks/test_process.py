@@ -30,7 +30,7 @@ def shoal(*arguments, **options):
 
 
 def protect(people, *further, **options):
-    return shoal("protect", people, "-k", 3, *QUASI, "-o", people.parent / "safe.csv", *further, **options)
+    return shoal("protect", people, "-k", 3, *QUASI, "-o", people.parent / "safe.csv", "--force", *further, **options)
 
 
 def names(directory):
@@ -134,7 +134,7 @@ def test_a_signal_while_writing_leaves_no_temporary_file(people, number, code, w
     if existing:
         target.write_text("old")
         target.chmod(0o644)
-    arguments = ["protect", str(people), "-k", "3", *QUASI, "-o", str(target)]
+    arguments = ["protect", str(people), "-k", "3", *QUASI, "-o", str(target), "--force"]
     process = subprocess.Popen(
         [sys.executable, "-c", SLOW_WRITER.format(entry="program"), *arguments], stderr=subprocess.PIPE, text=True
     )
@@ -156,7 +156,7 @@ def test_a_signal_after_writing_says_what_was_written(people):
         "terminal.draw_release = lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM)\n"
         "sys.argv = ['shoal', *sys.argv[1:]]\nprogram()"
     )
-    arguments = ["protect", str(people), "-k", "3", *QUASI, "-o", "safe.csv"]
+    arguments = ["protect", str(people), "-k", "3", *QUASI, "-o", "safe.csv", "--force"]
     result = subprocess.run(
         [sys.executable, "-c", code, *arguments], cwd=people.parent, check=False, capture_output=True, text=True
     )
@@ -169,7 +169,7 @@ def test_an_error_after_writing_says_what_was_written(people):
         "def fail(*_, **__): raise RuntimeError('34')\nterminal.draw_release = fail\n"
         "sys.argv = ['shoal', *sys.argv[1:]]\nprogram()"
     )
-    arguments = ["protect", str(people), "-k", "3", *QUASI, "-o", "safe.csv"]
+    arguments = ["protect", str(people), "-k", "3", *QUASI, "-o", "safe.csv", "--force"]
     result = subprocess.run(
         [sys.executable, "-c", code, *arguments], cwd=people.parent, check=False, capture_output=True, text=True
     )

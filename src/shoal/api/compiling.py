@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 SMALL, LARGE, SEVERAL_BLOCKS = 24, 3_200, 15_500
 """Records of the tables that are grouped: the loops of a method differ with the size of the table."""
 _PROGRAM = "from shoal.api.compiling import compile_search; compile_search(report=True)"
+ONE_COLUMN_K = (2, 3, 5, 10)
+"""The values of k for which the loops of ``optimal-1d``, which differ with k, are compiled in advance."""
 KINDS: tuple[DataKind, ...] = ("points", "values", "codes")
 AHEAD = {
     "shoal.methods.kernels.annealing_lists": "search",
@@ -103,6 +105,9 @@ def _use(name: str) -> None:
             run(info, rng.normal(size=(10 if name == "brute-force" else SMALL, 2)), 3)
             if info.supported and info.name != "set-partition":
                 run(info, rng.normal(size=(LARGE, 2)), 5)
+    if name in {"auto", "optimal-1d"}:
+        for k in ONE_COLUMN_K:
+            run("optimal-1d", rng.normal(size=SMALL), k)
     if name in {"auto", "annealing"}:
         compile_search()
         few: dict[str, Any] = {"passes": 1, "sweeps": 1, "costly_sweeps": 0}

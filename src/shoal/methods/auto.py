@@ -100,7 +100,7 @@ def auto(
     >>> import numpy as np
     >>> outcome = auto(np.array([[0.0, 0.0], [9.0, 9.0], [1.0, 1.0], [8.0, 8.0]]), 2)
     >>> outcome.labels, outcome.method
-    (array([0, 1, 0, 1]), 'annealing')
+    (array([0, 1, 0, 1]), 'set-partition')
     """
     n, d = points.shape
     check_memory(n, d, k, bytes_per_number=points.itemsize, present=True)

@@ -174,7 +174,7 @@ def window_steps(n: int, d: int, k: int, effort: Effort) -> float:
     (100.0, 4.0)
     """
     seconds = n * WINDOW_STEP * k * k * (d + 10) / 23
-    return min(MOST_WINDOW_STEPS, max(1.0, round(WINDOW_SECONDS[effort] / seconds)))
+    return min(MOST_WINDOW_STEPS, max(1.0, float(round(WINDOW_SECONDS[effort] / seconds))))
 
 
 def small_table(n: int, d: int, k: int, effort: Effort) -> dict[str, Any] | None:
