@@ -248,7 +248,7 @@ def test_the_command_shows_and_writes_the_same_for_neighbours(tmp_path, monkeypa
         with run():
             done = command(
                 "dp", "people.csv", "--epsilon", 2, "-k", 8, "--bounds", "age=0..120,rate=0.0..1.0",
-                *(["--json"] if json_output else []), "-o", "private.csv",
+                *(["--json"] if json_output else []), "-o", "private.csv", "--force",
             )  # fmt: skip
         files = [(tmp_path / name).read_bytes() for name in ("private.csv", "private.manifest.json")]
         shown.append((*done, *files))

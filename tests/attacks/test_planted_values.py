@@ -335,7 +335,7 @@ def test_nothing_of_the_original_is_in_a_release(name, part, tmp_path, record, r
 def test_nothing_of_the_original_is_in_a_release_of_the_default_method(name, part, tmp_path, record):
     """Groups are searched by moves of records, whose start, lists and diagnostics a release could hold as well."""
     runs, size = 0, 0
-    for recode, method, selected in (("mean", "auto", "set-partition"), ("suppress", "annealing", "annealing")):
+    for recode, method, selected in (("mean", "auto", "mixed-annealing"), ("suppress", "annealing", "annealing")):
         release = protected(original(name, part, tmp_path), recode, method=method)
         assert [entry["name"] for entry in release.manifest["method"]["resolved"]] == [selected]
         leaks, found = searched(release, tmp_path, ["csv", "parquet", "arrow"])

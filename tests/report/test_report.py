@@ -217,7 +217,7 @@ def test_a_method_selected_by_auto_is_named_with_the_reason():
 
 
 def test_what_replaced_a_column_is_what_the_recoding_applied():
-    text = words(checked(page(protected(quasi=["sex", "region"], missing="category", method="auto"))))
+    text = words(checked(page(protected(quasi=["sex", "region"], missing="category", recode="frequencies"))))
     assert text.count("replaced by the value of a record, selected such that frequency tables are kept") == 2
     assert 'The released values of "sex" reveal true values of one record of every group.' in text
 

@@ -111,7 +111,7 @@ def test_the_command_line_reads_identifiers_for_the_record_only(tmp_path, monkey
     for record, expected in (("none", ["name"]), (str(tmp_path / "h.parquet"), [])):
         words = ["protect", str(tmp_path / "people.parquet"), "-k", "2", "--quasi", "age,sex", "--identifiers", "name"]
         monkeypatch.setattr(
-            "sys.argv", ["shoal", *words, "-o", str(tmp_path / "s.csv"), "--holder-record", record, "-q"]
+            "sys.argv", ["shoal", *words, "-o", str(tmp_path / "s.csv"), "--holder-record", record, "-q", "--force"]
         )
         with pytest.raises(SystemExit) as ended:
             application.main()

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -159,10 +159,13 @@ def compiling_ahead(method: str) -> Iterator[None]:
         yield
         return
     second: list[_SecondProcess] = []
+    tried: list[bool] = []
 
     def start(_name: str) -> None:
-        if not second:
-            second.append(_SecondProcess())
+        if not tried:
+            tried.append(True)
+            with suppress(OSError):  # no memory or no right for a second process: the loops are compiled in this one
+                second.append(_SecondProcess())
 
     def wait(module: str) -> None:
         for process in second:

@@ -45,6 +45,18 @@ class RequirementTable(NamedTuple):
     sets: NDArray[np.float64]
 
 
+def no_requirements() -> RequirementTable:
+    """Return a table without requirements.
+
+    Examples
+    --------
+    >>> len(no_requirements().rows)
+    0
+    """
+    rows, nodes = np.zeros((0, 7), np.int64), np.zeros((0, 1), np.int64)
+    return RequirementTable(rows, np.zeros((0, 2)), np.zeros((3, 1)), nodes, np.zeros((2, 1)))
+
+
 @inner
 def sort_values(values: Any, size: int) -> None:
     """Sort in place; shell sort, because groups are small."""
@@ -158,6 +170,21 @@ def total_violation(values: Any, size: int, table: Any, counts: Any, most: float
         if total > most:
             break
     return total
+
+
+@inner
+def violation_amount(values: Any, size: int, table: Any, counts: Any) -> float:
+    """Return about how many records must change until a group satisfies all requirements; 0 if it satisfies them.
+
+    These are the missing different values for distinct l, and the violation times the size for all others, which are
+    about shares.
+    """
+    total, amount = 0.0, 0.0
+    for row in range(len(table.rows)):
+        found = _violation(values[table.rows[row, 1]], size, table, row, counts)
+        total += found
+        amount += found * (table.thresholds[row, 0] if table.rows[row, 0] == DISTINCT else size)
+    return amount if total > SATISFIED else 0.0
 
 
 @inner

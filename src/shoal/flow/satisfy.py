@@ -1,8 +1,9 @@
 """Requirements beyond k records: read them, raise for what cannot be achieved, change groups until all are satisfied.
 
-The order matters. First records with identical quasi-identifiers come together, if global recoding is requested; then
-every group gets k persons or households, if k counts these; then the requirements on confidential attributes are
-satisfied, with k persons kept. Identical records move as one.
+First records with identical quasi-identifiers come together, if global recoding is requested; these move as one, so
+that whole groups are merged. Otherwise whatever a group lacks has a price that rises: persons or households, if these
+are counted, and confidential values (``shoal.methods.persons.rising_price``). Groups that still violate one are
+repaired by exchanges and merges (``shoal.privacy.enforcement``); then the squared error is lowered without violations.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import distinct_per_class, equal_rows
 from shoal.errors import ParameterError, SchemaError
+from shoal.flow.encoding import Floats
 from shoal.flow.group import Blocks, Grouped, StepRecord
 from shoal.flow.person_requirements import person_requirements, persons_satisfied
 from shoal.flow.prepare import Integers, MethodData, Prepared
@@ -34,7 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shoal.core.requirement_violation import RequirementTable
+    from shoal.methods.persons.rising_price import Constraints
+    from shoal.privacy.enforcement import Enforcement
     from shoal.privacy.value_encoding import ValueEncoding
+
+COMPARED_RECORDS = 5_000
+"""If violating groups have up to so many records, they are also enforced without a price; the better ones are taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,16 +170,18 @@ def satisfy_requirements(
         progress.stage("keeping identical records together")
         grouped = _identical_records_together(prepared, grouped, data)
     units = prepared.counted(requirements)
-    if units is not None:
-        grouped = _units_satisfied(grouped, units, requirements.counting(prepared.schema), data, progress)
     rule = person_requirements(prepared, requirements, confidential)
     if rule is not None:
+        if units is not None:
+            grouped = _units_satisfied(grouped, units, requirements.counting(prepared.schema), data, progress)
         return persons_satisfied(
             grouped, rule, confidential, units, data, progress=progress,
-            enforce=lambda given, table, codes: _enforced(given, table, codes, data, "requirements", progress),
+            enforce=lambda given, table, codes: _exchanged(given, table, codes, data, progress),
         )  # fmt: skip
     if confidential is not None:
-        grouped = _confidential_satisfied(grouped, confidential, units, data, progress)
+        return _enforced(grouped, confidential, units, data, "requirements", progress)
+    if units is not None:
+        return _units_satisfied(grouped, units, requirements.counting(prepared.schema), data, progress)
     return grouped
 
 
@@ -197,15 +206,7 @@ def _units_satisfied(grouped: Grouped, units: Integers, of: Of, data: MethodData
     step = f"k {of.noun}"
     if distinct_per_class(grouped.grouping.labels, units).min() >= grouped.requirements.k:
         return replace(grouped, steps=(*grouped.steps, StepRecord(step, {"groups_violating": 0})))
-    return _enforced(grouped, *requirement_arrays(grouped.requirements, None, units), data, step, progress)
-
-
-def _confidential_satisfied(
-    grouped: Grouped, confidential: ConfidentialValues, units: Integers | None, data: MethodData, progress: Progress
-) -> Grouped:
-    """Return groups near the given ones that satisfy the requirements on confidential attributes, block by block."""
-    arrays = requirement_arrays(grouped.requirements, confidential, units)
-    return _enforced(grouped, *arrays, data, "requirements", progress)
+    return _enforced(grouped, None, units, data, step, progress)
 
 
 def requirement_arrays(
@@ -224,10 +225,10 @@ def requirement_arrays(
     return table, np.column_stack([codes, units])
 
 
-def _enforced(
-    grouped: Grouped, table: RequirementTable, codes: Integers, data: MethodData, step: str, progress: Progress
+def _exchanged(
+    grouped: Grouped, table: RequirementTable, codes: Integers, data: MethodData, progress: Progress
 ) -> Grouped:
-    """Return groups near the given ones that satisfy a table of requirements, block by block."""
+    """Return groups near the given ones that satisfy a table of requirements by exchanges and joins, block by block."""
     from shoal.privacy.enforcement import merge_groups
     from shoal.privacy.enforcement import satisfy_requirements as exchange_and_merge
 
@@ -242,9 +243,79 @@ def _enforced(
             found = merge_groups(inside, groups, values, table, progress=progress)
         else:
             found = exchange_and_merge(inside, groups, requirements.k, values, table, progress=progress)
-        for name, count in found.counts().items():
-            counts[name] = counts.get(name, 0) + count
-        return canonical_labels(found.labels)
+        return _counted(found, counts)
+
+    labels = grouped.blocks.mapped(grouped.grouping.n, satisfied)
+    return grouped.regrouped(labels, StepRecord("requirements", counts))
+
+
+def _counted(found: Enforcement, counts: dict[str, int]) -> Integers:
+    """Return the labels of a block, and add what was changed to the counts."""
+    for name, count in found.counts().items():
+        counts[name] = counts.get(name, 0) + count
+    return canonical_labels(found.labels)
+
+
+def _enforced(
+    grouped: Grouped,
+    confidential: ConfidentialValues | None,
+    units: Integers | None,
+    data: MethodData,
+    step: str,
+    progress: Progress,
+) -> Grouped:
+    """Return groups near the given ones that satisfy all requirements beyond k records, block by block."""
+    from shoal.methods.persons.rising_price import Constraints
+    from shoal.privacy.enforcement import merge_groups
+
+    requirements = grouped.requirements
+    table, codes = requirement_arrays(requirements, confidential, units)
+    only, theirs = (None, codes) if confidential is None else requirement_arrays(requirements, confidential, None)
+    points = data.points().astype(np.float64, copy=False)
+    counts: dict[str, int] = {}
+    before = grouped.grouping.labels
+
+    def satisfied(block: Integers) -> Integers:
+        inside, groups, values = points[block], canonical_labels(before[block]), codes[block]
+        if requirements.global_recoding:  # identical records move as one: whole groups are merged
+            found = merge_groups(inside, groups, values, table, progress=progress)
+        else:
+            constraints = Constraints(
+                requirements.k, None if units is None else units[block], None if only is None else theirs[block], only,
+                requirements.max_size,
+            )  # fmt: skip
+            found = _priced(inside, groups, constraints, values, table, progress)
+        return _counted(found, counts)
 
     labels = grouped.blocks.mapped(grouped.grouping.n, satisfied)
     return grouped.regrouped(labels, StepRecord(step, counts))
+
+
+def _priced(
+    points: Floats,
+    labels: Integers,
+    constraints: Constraints,
+    codes: Integers,
+    table: RequirementTable,
+    progress: Progress,
+) -> Enforcement:
+    """Return groups that satisfy all requirements: a rising price, enforcement of the rest, refinement within.
+
+    Where few records are concerned they are also enforced without a price, and the cheaper groups of both are taken.
+    """
+    from shoal.methods.persons.rising_price import raise_price, refine_within
+    from shoal.methods.refinement.crossover import crossover
+    from shoal.privacy.enforcement import Enforcement, count_violating, repair_violating
+    from shoal.privacy.enforcement import satisfy_requirements as exchange_and_merge
+
+    violating = count_violating(labels, codes, table)
+    if not violating:
+        return Enforcement(labels)
+    progress.stage("satisfying requirements", violating)
+    priced = raise_price(points, labels, constraints, progress=progress)
+    repaired = repair_violating(points, priced, constraints.k, codes, table, progress=progress)
+    found = refine_within(points, repaired.labels, labels, constraints, progress=progress)
+    if violating * len(points) <= COMPARED_RECORDS * (int(labels.max()) + 1):
+        other = exchange_and_merge(points, labels, constraints.k, codes, table).labels
+        found = crossover(points, found, other)
+    return replace(repaired, labels=found, groups_violating=violating, groups_repaired=repaired.groups_violating)

@@ -74,6 +74,7 @@ _WHEN = "always, unless a certain method is wanted"
     complexity="that of the selected method",
     guarantee=_GUARANTEE,
     when=_WHEN,
+    proves="sse",
     float32=True,
     version=3,
 )

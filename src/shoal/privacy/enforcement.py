@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.grouping import ordered_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.requirement_violation import SATISFIED, RequirementTable, violations
 from shoal.privacy.counts import Floats, Integers
@@ -42,6 +43,8 @@ class Enforcement:
         The number of groups that violated a requirement at first.
     exchanges, merges, splits
         The number of steps of each kind.
+    groups_repaired
+        The number of groups that still violated a requirement after a search with a price, where there was one.
     """
 
     labels: Integers
@@ -49,10 +52,12 @@ class Enforcement:
     exchanges: int = 0
     merges: int = 0
     splits: int = 0
+    groups_repaired: int = 0
 
     def counts(self) -> dict[str, int]:
         """Return the number of violating groups and of steps by name, for diagnostics."""
-        return {name: getattr(self, name) for name in ("groups_violating", "exchanges", "merges", "splits")}
+        names = ("groups_violating", "groups_repaired", "exchanges", "merges", "splits")
+        return {name: getattr(self, name) for name in names}
 
 
 class _State:
@@ -138,6 +143,62 @@ def satisfy_requirements(
         return Enforcement(state.labels())
     steps = _repair(state, k, violating, progress) + _refine(state, k, progress)
     return Enforcement(state.labels(), violating, steps["exchanges"], steps["merges"], steps["splits"])
+
+
+def count_violating(labels: Integers, codes: Integers, table: RequirementTable) -> int:
+    """Return how many groups violate a requirement.
+
+    Parameters
+    ----------
+    labels
+        The group of each record, 0, 1, ... without gaps.
+    codes, table
+        As in :func:`satisfy_requirements`.
+    """
+    sizes = np.bincount(labels).astype(np.int64)
+    members = np.argsort(labels, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    return int((violations(np.ascontiguousarray(codes, np.int64), members, starts, sizes, table) > SATISFIED).sum())
+
+
+def repair_violating(
+    points: Floats, labels: Integers, k: int, codes: Integers, table: RequirementTable, *, progress: Progress = SILENT
+) -> Enforcement:
+    """Return groups near the given ones that satisfy all requirements; only groups near violating ones are read.
+
+    Violating groups and those around them are repaired as a table of their own, without refinement. Where they cannot
+    satisfy the requirements among themselves, more of the groups around them join in, and at last all.
+
+    Parameters
+    ----------
+    points, labels, k, codes, table, progress
+        As in :func:`satisfy_requirements`; with a requirement of k different units, groups may have fewer records.
+
+    Returns
+    -------
+    enforcement
+        Groups that satisfy every requirement, if one group of all records does, and the number of steps.
+    """
+    points, codes = np.ascontiguousarray(points, np.float64), np.ascontiguousarray(codes, np.int64)
+    state = _State(points, codes, table, labels)
+    labels = state.labels()
+    violating = state.violation > SATISFIED
+    first, steps = int(violating.sum()), Counter[str]()
+    reached = violating
+    while violating.any():
+        if not reached.all():
+            wider = reached.copy()
+            for among in (None, ~violating):
+                near = state.around(np.flatnonzero(reached), among=among)
+                wider[near[near >= 0]] = True
+            reached = wider if (wider > reached).any() else np.ones_like(reached)
+        rows = np.flatnonzero(reached[labels])
+        part = _State(points[rows], codes[rows], table, labels[rows])
+        steps += _repair(part, k, first, progress)
+        if reached.all() or not (part.violation > SATISFIED).any():
+            labels[rows] = part.labels() + labels.size
+            break
+    return Enforcement(ordered_labels(labels), first, steps["exchanges"], steps["merges"])
 
 
 def merge_groups(

@@ -39,7 +39,7 @@ def stored_fields(kind: type[Any]) -> dict[str, tuple[Field[Any], Any]]:
     --------
     >>> from shoal.schema.plan import ReadOptions
     >>> list(stored_fields(ReadOptions))
-    ['delimiter', 'encoding', 'decimal', 'na_values']
+    ['delimiter', 'encoding', 'decimal', 'na_values', 'sheet', 'query']
     """
     if kind not in _known:
         hints = get_type_hints(kind)

@@ -60,3 +60,26 @@ def usual_column(column: Any, name: str) -> Any:
     if pa.types.is_run_end_encoded(kind):
         return pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
     raise DataError(f'column "{name}" is of type {kind}, which Shoal cannot read; drop it, or turn it into text')
+
+
+def selected_rows(table: Any, rows: Any) -> Any:
+    """Return some rows of a pyarrow Table, in any order; pyarrow cannot select among views of text.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> selected_rows(pa.table({"a": pa.array(["x", "y"], pa.string_view())}), [1, 0]).column("a").to_pylist()
+    ['y', 'x']
+    """
+    import pyarrow as pa
+
+    kinds = table.schema.types
+    plain = [
+        pa.large_string() if pa.types.is_string_view(kind)
+        else pa.large_binary() if pa.types.is_binary_view(kind) else kind
+        for kind in kinds
+    ]  # fmt: skip
+    fields = [field.with_type(kind) for field, kind in zip(table.schema, plain, strict=True)]
+    found = table.cast(pa.schema(fields, table.schema.metadata)) if plain != kinds else table
+    found = found.take(pa.array(rows))
+    return found.cast(table.schema) if plain != kinds else found

@@ -275,6 +275,12 @@ class Table:
         >>> Table.from_native(pl.DataFrame({"age": [30, 40]})).in_order(np.array([1, 0])).column("age").to_list()
         [40, 30]
         """
+        if self.frame.implementation.is_pyarrow():
+            import narwhals as nw
+
+            from shoal.tables.arrow_types import selected_rows
+
+            return replace(self, frame=nw.from_native(selected_rows(self.native, rows), eager_only=True))
         return replace(self, frame=self.frame[rows])
 
     def fingerprint(self) -> str:

@@ -1,0 +1,189 @@
+"""k persons per class, and requirements on confidential attributes: what a rising price saves.
+
+Persons: loss (100 SSE/SST on standardised columns) of groups of rows alone, of violating groups joined with the nearest
+one afterwards, of enforcement alone (exchanges and merges), and of the rising price. Requirements: loss, processor
+seconds and largest group of enforcement alone and of the rising price. Growth: processor seconds for n, 2n and 4n rows
+of about n/4 persons. Results are kept in ``docs/persons.json``; the tables are written into the pages.
+
+    python benchmarks/persons.py [persons] [requirements] [growth N] [tables]
+"""
+
+import resource
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import public_tables
+
+from shoal import datasets
+from shoal.core.row_classes import distinct_per_class
+from shoal.methods.persons.rising_price import Constraints, raise_price, refine_within
+from shoal.methods.refinement.crossover import group_costs_by_column
+from shoal.methods.running import run
+from shoal.privacy.confidential import Values
+from shoal.privacy.enforcement import merge_groups, repair_violating, satisfy_requirements
+from shoal.privacy.ground_distances import ORDERED, equal_distance
+from shoal.privacy.requirement_table import build_requirement_table, require_units, smallest_size
+from shoal.schema.requirements import Requirements
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+sys.path.insert(0, str(DOCS))
+from kept import keep, kept, write_tables  # noqa: E402
+
+RESULTS = DOCS / "persons.json"
+PANELS = ("adult-near", "credit-near", "rand-hie", "pbcseq", "wage-panel")
+CASES = ({"l": 2}, {"l": 3}, {"t": 0.3}, {"t": 0.1})
+
+
+def standardised(values):
+    values = values.astype(np.float64)
+    values = values[:, values.std(axis=0) > 0]
+    return (values - values.mean(axis=0)) / values.std(axis=0)
+
+
+def loss(points, labels):
+    return 100 * float(group_costs_by_column(points, labels).sum()) / float((points**2).sum())
+
+
+def priced(points, labels, constraints, codes, table):
+    """Groups by the rising price, and the processor seconds."""
+    began = time.process_time()
+    found = raise_price(points, labels, constraints)
+    found = repair_violating(points, found, constraints.k, codes, table).labels
+    return refine_within(points, found, labels, constraints), time.process_time() - began
+
+
+def persons():
+    for name in PANELS:
+        units, values, _ = public_tables.panel(name)
+        if name == "pbcseq":
+            column = [*public_tables.PANELS[name][1], *public_tables.PANELS[name][2]].index("bili")
+            values[:, column] = np.log(values[:, column])
+        points = standardised(values)
+        for k in (3, 5, 10):
+            began = time.process_time()
+            rows = run("ona-star", points, k).labels
+            alone = time.process_time() - began
+            table, codes = require_units(k, int(units.max()) + 1), units[:, None]
+            began = time.process_time()
+            enforced = satisfy_requirements(points, rows, k, codes, table).labels
+            middle = time.process_time() - began
+            found, seconds = priced(points, rows, Constraints(k, units), codes, table)
+            assert distinct_per_class(found, units).min() >= k
+            keep(RESULTS, f"persons {name} {k:02d}", {
+                "violating": 100 * float((distinct_per_class(rows, units) < k).mean()), "rows": loss(points, rows),
+                "joined": loss(points, merge_groups(points, rows, codes, table).labels),
+                "enforced": loss(points, enforced), "priced": loss(points, found), "seconds_rows": alone,
+                "seconds_enforced": middle, "seconds_priced": seconds,
+            })  # fmt: skip
+            print(name, k, kept(RESULTS)[f"persons {name} {k:02d}"], flush=True)
+
+
+def confidential(name):
+    """Standardised quasi-identifiers and a confidential attribute."""
+    frame = datasets.load(name)
+    if name == "census":
+        values = frame.to_numpy().astype(np.float64)
+        codes = np.unique(values[:, -1], return_inverse=True)[1].reshape(-1)
+        return standardised(values[:, :-1]), Values("s", codes, int(codes.max()) + 1, ORDERED)
+    if name == "adult":
+        chosen, column = [c for c in frame.columns if frame[c].dtype.is_numeric()], "occupation"
+        frame = frame[:10_000]
+    else:
+        chosen, column = ["age", "sex", "relat", "expend", "income", "savings"], "water"
+    codes = frame[column].cast(str).fill_null("?").rank("dense").to_numpy().astype(np.int64) - 1
+    m = int(codes.max()) + 1
+    return standardised(frame.select(chosen).to_numpy()), Values("s", codes, m, equal_distance(m))
+
+
+def requirements():
+    k = 3
+    for name in ("census", "testdata", "adult"):
+        points, values = confidential(name)
+        for requested in CASES:
+            needed = Requirements(k=k, **requested)
+            table, codes = build_requirement_table(needed, [values]), values.codes[:, None]
+            for method in ("ona-star", "auto"):
+                began = time.process_time()
+                rows = run(method, points, max(k, smallest_size(needed, [values], len(points)))).labels
+                middle = time.process_time()
+                enforced = satisfy_requirements(points, rows, k, codes, table).labels
+                ended = time.process_time()
+                found, seconds = priced(points, rows, Constraints(k, None, codes, table), codes, table)
+                key = f"requirement {name} {next(iter(requested))}={next(iter(requested.values()))} {method}"
+                keep(RESULTS, key, {
+                    "rows": loss(points, rows), "enforced": loss(points, enforced), "priced": loss(points, found),
+                    "largest_enforced": int(np.bincount(enforced).max()), "largest": int(np.bincount(found).max()),
+                    "seconds_rows": middle - began, "seconds_enforced": ended - middle, "seconds_priced": seconds,
+                })  # fmt: skip
+                print(key, kept(RESULTS)[key], flush=True)
+
+
+def growth(n):
+    for rows in (n, 2 * n, 4 * n):
+        frame = public_tables.near("covertype", rows)
+        units = np.unique(frame["person"].to_numpy(), return_inverse=True)[1].reshape(-1)
+        points = standardised(frame.select(frame.columns[1:11]).to_numpy())
+        began = time.process_time()
+        alone = run("auto", points, 5).labels
+        seconds = time.process_time() - began
+        table, codes = require_units(5, int(units.max()) + 1), units[:, None]
+        found, more = priced(points, alone, Constraints(5, units), codes, table)
+        assert distinct_per_class(found, units).min() >= 5
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        keep(RESULTS, f"growth {rows:08d}", {
+            "persons": int(units.max()) + 1, "rows": loss(points, alone), "priced": loss(points, found),
+            "seconds_rows": seconds, "seconds_priced": more, "peak_mb": peak,
+        })  # fmt: skip
+        print(rows, kept(RESULTS)[f"growth {rows:08d}"], flush=True)
+
+
+def tables():
+    found = kept(RESULTS)
+    lines = [
+        "| table, k | groups below k persons | rows alone | joined | enforced | rising price | extra loss gone |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for key in sorted(key for key in found if key.startswith("persons ")):
+        _, name, k = key.split()
+        cell = found[key]
+        gone = 100 * (cell["joined"] - cell["priced"]) / (cell["joined"] - cell["rows"])
+        lines.append(
+            f"| {name}, {int(k)} | {cell['violating']:.0f} % | {cell['rows']:.2f} | {cell['joined']:.2f} | "
+            f"{cell['enforced']:.2f} | {cell['priced']:.2f} | {gone:.0f} % |"
+        )
+    bigger = ["| rows | persons | rows alone, seconds | rising price, seconds more | factor | loss | peak memory |"]
+    bigger.append("|--:|--:|--:|--:|--:|--:|--:|")
+    for key in sorted(key for key in found if key.startswith("growth ")):
+        cell = found[key]
+        bigger.append(
+            f"| {int(key.split()[1]):,} | {cell['persons']:,} | {cell['seconds_rows']:.1f} | "
+            f"{cell['seconds_priced']:.1f} | {1 + cell['seconds_priced'] / cell['seconds_rows']:.1f} | "
+            f"{cell['rows']:.2f}, {cell['priced']:.2f} | {cell['peak_mb']:,} MB |"
+        )
+    write_tables(DOCS / "persons.md", {"persons": lines, "growth of persons": bigger})
+    lines = [
+        "| table, requirement | method | k alone | enforced: loss, largest, s | rising price: loss, largest, s |",
+        "|---|---|--:|--:|--:|",
+    ]
+    for key in sorted(key for key in found if key.startswith("requirement ")):
+        _, name, requested, method = key.split()
+        cell = found[key]
+        lines.append(
+            f"| {name}, {requested} | `{method}` | {cell['rows']:.2f} | {cell['enforced']:.2f}, "
+            f"{cell['largest_enforced']}, {cell['seconds_enforced']:.2f} | {cell['priced']:.2f}, {cell['largest']}, "
+            f"{cell['seconds_priced']:.2f} |"
+        )
+    write_tables(DOCS / "privacy.md", {"requirements": lines})
+
+
+if __name__ == "__main__":
+    arguments = sys.argv[1:]
+    if "persons" in arguments:
+        persons()
+    if "requirements" in arguments:
+        requirements()
+    if "growth" in arguments:
+        growth(int(arguments[arguments.index("growth") + 1]))
+    tables()
