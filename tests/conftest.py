@@ -44,8 +44,11 @@ def is_thorough(config):
 def pytest_configure(config):
     """Choose the effort of random tests, and drop machine code of kernels that changed.
 
-    numba compares the file of the caller, not that of the callee, with what it has cached.
+    numba compares the file of the caller, not that of the callee, with what it has cached. Each worker gets a part of
+    the files, so that few loops are compiled in both.
     """
+    if getattr(config.option, "dist", "no") == "load":
+        config.option.dist = "worksteal"
     config.stash[FIGURES] = {}
     if is_thorough(config):
         settings.load_profile("thorough")

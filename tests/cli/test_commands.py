@@ -388,6 +388,7 @@ def test_effort_and_time_limit_choose_the_method(tmp_path):
             "-o",
             tmp_path / "safe.csv",
             "--json",
+            "--force",
             *option,
         )
         assert result.returncode == 0, result.stderr

@@ -36,7 +36,7 @@ def test_a_killed_protection_leaves_a_complete_file_or_none(tmp_path):
     command = [
         sys.executable, "-m", "shoal", "protect", str(people), "-k", "5", "--quasi", "age,income,height", "--unnamed",
         "other", "--identifiers", "name", "--method", "mdav", "-o", str(safe), "--report", str(out / "safe.html"),
-        "--quiet",
+        "--quiet", "--force",
     ]  # fmt: skip
     subprocess.run(command, check=True)  # compiles, once
     whole = float("inf")

@@ -26,6 +26,8 @@ FROZEN = {
     ("mdav@1", 7): "d181b957040bf069",
     ("mdav-star@1", 3): "04bf5431f1657629",
     ("mdav-star@1", 7): "e38f258db71c2d3d",
+    ("mixed-annealing@1", 3): "e890913a92cbcbbd",
+    ("mixed-annealing@1", 7): "d3ddc357df0068f2",
     ("mona-plus@1", 3): "88a72bf6745fcc0d",
     ("mona-plus@1", 7): "d14d936702e740b1",
     ("mondrian@1", 3): "edf22fb4b249343c",
@@ -47,6 +49,8 @@ def table(kind):
     if kind == "codes":
         return rng.integers(0, 4, (60, 3)).astype(np.int32)
     points = rng.integers(-40, 40, (240, 3)) / 8
+    if kind == "mixed":
+        points[:, 1:] = rng.integers(0, 4, (240, 2))
     return points[:, 0].copy() if kind == "values" else points
 
 
@@ -56,8 +60,8 @@ def digest(labels):
 
 def test_about_eight_methods_are_supported():
     assert SUPPORTED == [
-        "annealing", "auto", "mdav", "mdav-star", "mona-plus", "mondrian", "nominal", "ona-star", "optimal-1d",
-        "set-partition",
+        "annealing", "auto", "mdav", "mdav-star", "mixed-annealing", "mona-plus", "mondrian", "nominal", "ona-star",
+        "optimal-1d", "set-partition",
     ]  # fmt: skip
 
 
@@ -65,7 +69,8 @@ def test_about_eight_methods_are_supported():
 @pytest.mark.parametrize("k", [3, 7])
 def test_the_labels_of_an_algorithm_version_are_frozen(name, k):
     info = get_method(name)
-    assert digest(run(info, table(info.data), k).labels) == FROZEN[info.identity, k]
+    nominal = {"nominal": np.array([False, True, True])} if info.data == "mixed" else {}
+    assert digest(run(info, table(info.data), k, **nominal).labels) == FROZEN[info.identity, k]
 
 
 def test_another_algorithm_would_be_noticed():

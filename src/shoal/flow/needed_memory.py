@@ -102,7 +102,7 @@ def needed_memory(prepared: Prepared, plan: Plan) -> NeededMemory:
     grouping = LIBRARY_BYTES + READ_TABLE * table + array + work + GROUPING_RECORD * n + beyond
     cells = sum(_released_bytes(entry, n, plan.requirements.k) for entry in prepared.encoding.quasi)
     release = LIBRARY_BYTES + RELEASED_TABLE * table + RELEASED_RECORD * n + cells + beyond
-    if info.data == "mixed":
+    if info.data == "mixed" and prepared.many_categories:
         release += MIXED_BLOCKS
     if any(entry.column.default_recode == Recode.MEDOID for entry in prepared.encoding.quasi):
         release += array
@@ -137,8 +137,9 @@ def _method_bytes(prepared: Prepared, plan: Plan, info: MethodInfo) -> tuple[flo
     if info.data == "codes":
         return 4.0 * n * columns, 4.0 * n * columns
     if info.data == "mixed":
-        dense = 8.0 * n * prepared.encoding.width if n <= MIDDLE_RECORDS and not prepared.many_categories else 0.0
-        return 8.0 * n * columns, 16.0 * n * columns + MIXED_BLOCKS + INDEX_ARRAYS * dense
+        if prepared.many_categories or n > MIDDLE_RECORDS:  # blocks, in each of which few categories occur
+            return 8.0 * n * columns, 16.0 * n * columns + MIXED_BLOCKS
+        return 8.0 * n * columns, 16.0 * n * columns + INDEX_ARRAYS * 8.0 * n * prepared.encoding.width
     size = 4 if plan.method.options.get("storage") == "float32" else 8
     points = float(size * n * max(prepared.encoding.width, 1))
     copied = 0.0 if prepared.strata is None else share

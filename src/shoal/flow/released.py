@@ -39,6 +39,7 @@ from shoal.schema.requirements import Of, Requirements, violation
 from shoal.schema.role_proposal import looks_like_identifier
 from shoal.tables import Table
 from shoal.tables.clean_copy import clean_copy, left_out
+from shoal.tables.value_codes import comparable_values
 
 if TYPE_CHECKING:
     from shoal.flow.second_release import SecondRelease
@@ -86,6 +87,9 @@ class Recount:
         The classes by these and the further columns that an intruder may know, if any are named.
     persons
         Risk and shares of persons and households, where the schema has them; the threshold is 1/k.
+    with_constant, constant
+        The classes by quasi-identifiers, sampling weight and the unchanged columns that are constant within a person
+        or household, and these columns: an intruder who knows one row of a person knows them for all.
     """
 
     classes: Classes
@@ -94,10 +98,12 @@ class Recount:
     with_weight: Classes | None = None
     with_known: Classes | None = None
     persons: PersonFigures | None = None
+    with_constant: Classes | None = None
+    constant: tuple[str, ...] = ()
 
     def known_k(self) -> dict[str, int]:
         """Return k over the quasi-identifiers and further columns that an intruder may know, where there are any."""
-        found = {"with_weight": self.with_weight, "with_known": self.with_known}
+        found = {"with_weight": self.with_weight, "with_known": self.with_known, "with_constant": self.with_constant}
         return {name: classes.k for name, classes in found.items() if classes is not None}
 
 
@@ -324,7 +330,28 @@ def recount_table(
         found = replace(found, with_weight=with_weight)
     if schema.known:
         found = replace(found, with_known=count_classes(table, schema.known_columns, units, of, position))
+    constant = () if persons is None else _unchanged_constants(table, schema, persons)
+    if constant:
+        counted = count_classes(table, [*schema.with_weight, *constant], units, of, position)
+        found = replace(found, with_constant=counted, constant=constant)
     return found
+
+
+def _unchanged_constants(table: Table, schema: Schema, persons: UnitIndex) -> tuple[str, ...]:
+    """Return the unchanged columns with one value in all rows of each person or household, but several in the table."""
+    owners = persons.unit if schema.household is None or persons.household is None else persons.household
+    found = []
+    for column in schema.columns:
+        if column.role not in {Role.OTHER, Role.CONFIDENTIAL} or column.name in {*schema.with_weight, schema.code}:
+            continue
+        dtype = table.column(column.name).dtype
+        if dtype.is_nested() or str(dtype) in {"Object", "Unknown"}:
+            continue
+        values = comparable_values(table.column(column.name))
+        pairs = pl.DataFrame({"owner": owners, "value": values}).n_unique()
+        if pairs == np.unique(owners).size < table.n_rows and values.n_unique() > 1:
+            found.append(column.name)
+    return tuple(found)
 
 
 def _assessed(
@@ -510,6 +537,15 @@ def _known_remarks(plan: Plan, recount: Recount) -> list[Remark]:
             f"of fewer than {k}, the smallest of {recount.with_known.k}"
         )
         remarks.append(Remark("known-columns", None, text))
+    if recount.with_constant is not None and recount.with_constant.k < k:
+        names = ", ".join(f'"{name}"' for name in recount.constant)
+        owner = "persons" if plan.schema.household is None else "households"
+        text = (
+            f"with {names}, released unchanged and constant within {owner}, "
+            f"{recount.with_constant.records_below(k):,} records are in classes of fewer than {k}, the smallest of "
+            f"{recount.with_constant.k}"
+        )
+        remarks.append(Remark("constant-columns", None, text))
     return remarks
 
 

@@ -16,6 +16,7 @@ The first definition rests on rows that are not linked: see :mod:`shoal.privacy.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -214,8 +215,9 @@ class Spread:
 
     @classmethod
     def of(cls, figures: Floats, threshold: float) -> Spread:
-        """Return the spread of one figure per person or household."""
-        return cls(float(figures.max()), float(figures.mean()), float((figures > threshold * (1 + 1e-12)).mean()))
+        """Return the spread of one figure per person or household; their order does not change it."""
+        average = math.fsum(figures) / figures.size
+        return cls(float(figures.max()), average, float((figures > threshold * (1 + 1e-12)).mean()))
 
 
 @dataclass(frozen=True)

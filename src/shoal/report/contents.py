@@ -170,6 +170,7 @@ def _known_counts(released: Released) -> list[dict[str, Any]]:
     known = (
         (recount.with_weight, "with the sampling weight", [schema.released_weight]),
         (recount.with_known, "with all columns that an intruder may know", list(schema.known)),
+        (recount.with_constant, "with unchanged columns that are constant within persons", list(recount.constant)),
     )
     return [
         {"name": name, "columns": columns, "k": classes.k, "below": classes.records_below(k)}

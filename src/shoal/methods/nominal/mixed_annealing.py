@@ -46,6 +46,7 @@ _OPTIONS = (
     reference="beyond the papers",
     when="tables with categories, or with medians, ranges or hierarchies as representatives; auto selects it",
     max_size=lambda k: 2 * k - 1,
+    version=1,
 )
 def mixed_annealing(
     mixed: NDArray[np.float64],
