@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.api.compare import Combination, Comparison, _with_efficient
+from shoal.api.combinations import Combination, Comparison
+from shoal.api.compare import _with_efficient
 from shoal.core.progress import Progress
 from shoal.errors import ParameterError
 

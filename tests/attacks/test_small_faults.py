@@ -12,7 +12,7 @@ import pytest
 import shoal
 from shoal.cli.application import main
 from shoal.errors import SchemaError
-from shoal.flow import manifest, released
+from shoal.flow import manifest, remarks
 
 
 def run(*arguments):
@@ -100,7 +100,7 @@ def test_a_weight_that_dominates_its_group_is_a_finding(monkeypatch):
     assert [remark.column for remark in found] == ["w"]
     assert "in 4 groups of 4 one record has more than 80 %" in found[0].text
     assert not any(remark.code == "dominant-weight" for remark in weighted([7.0, 1.0, 1.0]).remarks)
-    monkeypatch.setattr(released, "DOMINANT_SHARE", 1.0)  # the wrong version
+    monkeypatch.setattr(remarks, "DOMINANT_SHARE", 1.0)  # the wrong version
     assert not any(remark.code == "dominant-weight" for remark in weighted([1_000.0, 1.0, 1.0]).remarks)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from pages import checked, words
-from shoal.api.compare import Combination, Comparison
+from shoal.api.combinations import Combination, Comparison
 from shoal.cli.application import main
 from shoal.errors import ParameterError
 from shoal.report.comparison import comparison_figure

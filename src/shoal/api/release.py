@@ -15,7 +15,8 @@ from shoal.core.grouping import Grouping
 from shoal.core.memory import return_free_memory
 from shoal.core.text import html_table, json_text, text_table
 from shoal.errors import ParameterError
-from shoal.flow.released import Released, Remark
+from shoal.flow.released import Released
+from shoal.flow.remarks import Remark
 from shoal.methods.contract import Outcome
 from shoal.privacy.k_anonymity import Classes
 from shoal.recoding.loss import Loss

@@ -40,7 +40,8 @@ def compare_command(
 
     Example: shoal compare people.csv -k 3,5,10 --methods mdav,ona-star --schema people.toml --html compared.html
     """
-    from shoal.api.compare import check_comparison_targets, compare
+    from shoal.api.combinations import check_comparison_targets
+    from shoal.api.compare import compare
     from shoal.cli.terminal import console, draw_rows, draw_written, drawn_progress, printable
 
     wanted = ((csv, ".csv"), (svg, ".svg"), (png, ".png"), (html, ".html"))

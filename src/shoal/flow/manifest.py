@@ -28,7 +28,8 @@ from shoal.schema.plan import JsonDict, Plan, plain_value, requirements_dict
 from shoal.schema.requirements import Of
 
 if TYPE_CHECKING:
-    from shoal.flow.released import Recount, Remark
+    from shoal.flow.released import Recount
+    from shoal.flow.remarks import Remark
     from shoal.privacy.assessment import Assessment
 
 MANIFEST_VERSION = 3

@@ -14,31 +14,26 @@ import numpy as np
 import polars as pl
 
 from shoal.core.arguments import checked
-from shoal.core.group_statistics import largest_shares
 from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
 from shoal.core.text import text_of
 from shoal.errors import LossNotAccepted, ParameterError, RequirementNotMet, SchemaError
-from shoal.flow.derived_columns import derived_columns
 from shoal.flow.group import Grouped, MethodRun
 from shoal.flow.manifest import build_manifest
 from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
-from shoal.flow.relinked import asked_persons, original_remarks, person_remarks
+from shoal.flow.remarks import Remark, release_remarks
 from shoal.flow.row_order import RowOrder, draw_order
 from shoal.flow.units import Integers, UnitIndex, codes_of
 from shoal.methods.contract import Outcome
 from shoal.privacy.k_anonymity import Classes, class_labels, count_classes, require_k, verify_k
 from shoal.privacy.kept_constants import require_constant
 from shoal.recoding.loss import Loss
-from shoal.schema.column_words import words_of
-from shoal.schema.columns import Column, Kind, Recode, ReleaseWeight, Role, Schema
-from shoal.schema.kind_proposal import FEW_CODES, propose_kind
+from shoal.schema.columns import Column, Role, Schema
 from shoal.schema.plan import JsonDict, Plan
 from shoal.schema.requirements import Of, Requirements, violation
-from shoal.schema.role_proposal import looks_like_identifier
 from shoal.tables import Table
-from shoal.tables.clean_copy import clean_copy, left_out
+from shoal.tables.clean_copy import clean_copy
 from shoal.tables.value_codes import comparable_values
 
 if TYPE_CHECKING:
@@ -49,24 +44,6 @@ if TYPE_CHECKING:
     from shoal.privacy.person_risk import PersonFigures
     from shoal.privacy.person_values import PersonValues
     from shoal.privacy.value_encoding import ValueEncoding
-
-DOMINANT_SHARE = 0.8
-"""The share of the sampling weight of a group above which one record dominates it: the (1, 80 %) dominance rule."""
-_HEAD = 10_000
-HEAVY_LOSS = 0.4
-"""The information loss of a column above which a remark is made."""
-
-
-@dataclass(frozen=True)
-class Remark:
-    """Something a person should know before the table is released: a code, the column it concerns, and a sentence."""
-
-    code: str
-    column: str | None
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @dataclass(frozen=True)
@@ -239,12 +216,7 @@ def release_table(
     recount = recount_table(recoded.table, plan.schema, plan.requirements, units, persons, whole=whole)
     if order is not None and prepared.rows is not None:
         order = order.within(prepared.rows, prepared.complete.n)
-    remarks = (*_remarks(prepared, grouped, recoded), *_known_remarks(plan, recount), *_second_weights(prepared))
-    remarks += tuple(Remark(found.code, None, found.text) for found in person_remarks(plan, recoded.table, persons))
-    remarks += _code_remarks(prepared)
-    remarks += tuple(Remark("derived-column", found.column, found.sentence) for found in derived_columns(prepared))
-    remarks += tuple(Remark(found.code, None, found.text) for found in original_remarks(plan, prepared))
-    remarks += tuple(Remark("several-rows", found.column, found.warning) for found in asked_persons(plan, prepared))
+    remarks = release_remarks(plan, prepared, grouped, recoded, recount, persons)
     manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)
     return Released(
         plan, recoded.table, grouping, recount, recoded.loss, outcome, manifest, remarks, second, order, units,
@@ -422,67 +394,6 @@ def require(assessment: Assessment, requirements: Requirements) -> None:
         raise RequirementNotMet("; ".join(violated))
 
 
-def _remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> tuple[Remark, ...]:
-    """Return what a person should know before the table is released."""
-    schema, table = prepared.schema, prepared.table
-    remarks = [Remark("left-out", None, sentence) for sentence in left_out(table)]
-    for column in schema.columns:
-        if column.role in {Role.OTHER, Role.CONFIDENTIAL} and column.name != schema.sampling_weight:
-            reason = looks_like_identifier(table.typed(column.name))
-            if reason:
-                text = f'column "{column.name}" is released unchanged but may identify single persons ({reason})'
-                remarks.append(Remark("possible-identifier", column.name, text))
-    for name, count in prepared.imputed.items():
-        cells = "1 missing value" if count == 1 else f"{count} missing values"
-        were = "was" if count == 1 else "were"
-        text = f'{cells} of "{name}" {were} imputed and then replaced like all others'
-        remarks.append(Remark("imputed", name, text))
-    for name, count in grouped.blocks.added.items():
-        cells = "1 value" if count == 1 else f"{count} values"
-        were = "was" if count == 1 else "were"
-        text = f'{cells} of "{name}" {were} suppressed because the missingness pattern was too rare'
-        remarks.append(Remark("suppressed", name, text))
-    for name, loss in recoded.loss.columns.items():
-        if loss.information_loss > HEAVY_LOSS:
-            text = f'column "{name}" lost {100 * loss.information_loss:.0f} % of its information'
-            remarks.append(Remark("heavy-loss", name, text))
-    remarks += _lost_categories(prepared, recoded)
-    return (*remarks, *_weight_remarks(prepared, grouped, recoded), *_vector_remarks(grouped.outcome, prepared.n))
-
-
-def _code_remarks(prepared: Prepared) -> tuple[Remark, ...]:
-    """Return remarks for few different whole numbers that are averaged although no person called them numbers."""
-    remarks = []
-    for column in prepared.schema.quasi:
-        if column.kind != Kind.NUMERIC or column.kind_stated or column.default_recode != Recode.MEAN:
-            continue
-        series = prepared.table.typed(column.name)
-        if not series.dtype.is_integer() or series.head(_HEAD).n_unique() > FEW_CODES:
-            continue
-        if propose_kind(series, words_of(column.name), prepared.table.value_labels(column.name))[0] == Kind.NOMINAL:
-            text = (
-                f'"{column.name}" has {series.drop_nulls().n_unique()} different whole numbers, which are averaged; if '
-                f"they are codes, state --nominal (Python: kinds=...) for it, if they are amounts, --numeric"
-            )
-            remarks.append(Remark("integer-codes", column.name, text))
-    return tuple(remarks)
-
-
-def _weight_remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> tuple[Remark, ...]:
-    """Return a remark where one record has so much weight in its group that the mean is nearly its value."""
-    if prepared.weights is None or Recode.MEAN not in recoded.recodes.values():
-        return ()
-    count = int((largest_shares(prepared.weights, grouped.grouping) > DOMINANT_SHARE).sum())
-    if not count:
-        return ()
-    groups = "1 group" if count == 1 else f"{count} groups"
-    text = (
-        f"in {groups} of {len(grouped.grouping)} one record has more than {100 * DOMINANT_SHARE:.0f} % of the sampling "
-        "weight, so the weighted mean is nearly the value of this record"
-    )
-    return (Remark("dominant-weight", prepared.schema.sampling_weight, text),)
-
-
 def check_loss(prepared: Prepared, released: Released) -> None:
     """Raise where a release has lost more than everything, or has emptied a column, which a user has to accept.
 
@@ -501,86 +412,3 @@ def check_loss(prepared: Prepared, released: Released) -> None:
             "treatment of missing values, drop the column, or accept the loss with --accept-loss (Python: "
             "accept_loss=True)"
         )
-
-
-def _lost_categories(prepared: Prepared, recoded: Recoded) -> list[Remark]:
-    """Return a remark for each column of categories of which some do not occur any more, without naming them."""
-    remarks = []
-    for entry in prepared.encoding.quasi:
-        name = entry.column.name
-        if entry.column.kind == Kind.NUMERIC or recoded.recodes[name] in {Recode.RANGE, Recode.SET, Recode.HIERARCHY}:
-            continue
-        tables = prepared.complete.table, recoded.table
-        before, after = (table.column(name).drop_nulls().n_unique() for table in tables)
-        if after < before:
-            lost = before - after
-            categories = "1 category" if lost == 1 else f"{lost} categories"
-            text = f'{categories} of "{name}" {"does" if lost == 1 else "do"} not occur in the released table any more'
-            remarks.append(Remark("lost-category", name, text))
-    return remarks
-
-
-def _known_remarks(plan: Plan, recount: Recount) -> list[Remark]:
-    """Return remarks where columns that an intruder may know beside the quasi-identifiers leave fewer than k."""
-    k, weight = plan.requirements.k, plan.schema.sampling_weight
-    remarks = []
-    if recount.with_weight is not None and recount.with_weight.k < k:
-        text = (
-            f'the sampling weight "{weight}" is released unchanged: with it, {recount.with_weight.records_below(k):,} '
-            f"records are in classes of fewer than {k}, the smallest of {recount.with_weight.k}"
-        )
-        remarks.append(Remark("sampling-weight", weight, text))
-    if recount.with_known is not None and recount.with_known.k < k:
-        names = ", ".join(f'"{name}"' for name in plan.schema.known)
-        text = (
-            f"with {names}, which an intruder may know, {recount.with_known.records_below(k):,} records are in classes "
-            f"of fewer than {k}, the smallest of {recount.with_known.k}"
-        )
-        remarks.append(Remark("known-columns", None, text))
-    if recount.with_constant is not None and recount.with_constant.k < k:
-        names = ", ".join(f'"{name}"' for name in recount.constant)
-        owner = "persons" if plan.schema.household is None else "households"
-        text = (
-            f"with {names}, released unchanged and constant within {owner}, "
-            f"{recount.with_constant.records_below(k):,} records are in classes of fewer than {k}, the smallest of "
-            f"{recount.with_constant.k}"
-        )
-        remarks.append(Remark("constant-columns", None, text))
-    return remarks
-
-
-def _second_weights(prepared: Prepared) -> list[Remark]:
-    """Return remarks for unchanged columns with one value for each sampling weight, such as a second weight."""
-    schema, weights = prepared.schema, prepared.weights
-    if weights is None or schema.release_weight == ReleaseWeight.UNCHANGED:
-        return []
-    distinct = np.unique(weights).size
-    remarks = []
-    for column in schema.columns:
-        if column.role not in {Role.OTHER, Role.CONFIDENTIAL} or column.name in {schema.sampling_weight, *schema.known}:
-            continue
-        values = prepared.table.column(column.name).to_polars()
-        if values.dtype.is_nested() or values.n_unique() != distinct or distinct == 1:
-            continue
-        if pl.DataFrame({"value": values, "weight": weights}).n_unique() == distinct:
-            text = (
-                f'column "{column.name}" is released unchanged and has one value for each sampling weight, so an '
-                "intruder can read the weight from it"
-            )
-            remarks.append(Remark("second-weight", column.name, text))
-    return remarks
-
-
-def _vector_remarks(outcome: Outcome, n: int) -> tuple[Remark, ...]:
-    """Return a remark where a method found frequencies of another number of records than the table has."""
-    several = outcome.diagnostics.get("blocks")
-    parts = several if isinstance(several, list) else [outcome.diagnostics]
-    found = [part for part in parts if isinstance(part, dict | type(outcome.diagnostics)) and "vector_records" in part]
-    counts = np.array([[part["vector_records"], part.get("records", n)] for part in found], np.int64).reshape(-1, 2)
-    if not (counts[:, 0] != counts[:, 1]).any():
-        return ()
-    text = (
-        f"the method found frequencies of {int(counts[:, 0].sum())} records; they were adjusted to the {n} records of "
-        "the table, so that none is lost, which changes its frequency tables by as much"
-    )
-    return (Remark("frequency-vector", None, text),)

@@ -20,7 +20,7 @@ from shoal.report.axes import number_text, round_step
 from shoal.report.palette import DARK, LIGHT, SERIES
 
 if TYPE_CHECKING:
-    from shoal.api.compare import Combination, Comparison
+    from shoal.api.combinations import Combination, Comparison
 
 _WIDTH = 640.0
 _LEFT, _TOP, _RIGHT, _BOTTOM = 66.0, 16.0, 624.0, 346.0
@@ -68,7 +68,7 @@ def comparison_figure(comparison: Comparison, *, alone: bool = True) -> Markup:
 
     Examples
     --------
-    >>> from shoal.api.compare import Combination, Comparison
+    >>> from shoal.api.combinations import Combination, Comparison
     >>> line = Combination("mdav", 5, information_loss=0.1, record_linkage=0.2)
     >>> str(comparison_figure(Comparison((line,), 100))).count("<circle")
     2

@@ -7,7 +7,8 @@ from typing import Any
 
 from shoal.errors import ParameterError
 from shoal.evaluate.attacks import Attack
-from shoal.flow.released import HEAVY_LOSS, Released
+from shoal.flow.released import Released
+from shoal.flow.remarks import HEAVY_LOSS
 from shoal.methods.registry import get_method
 from shoal.report.associations import AssociationMatrix
 from shoal.report.column_distributions import ColumnDistribution

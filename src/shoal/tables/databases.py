@@ -73,7 +73,7 @@ class Database:
         path = unquote(parts.path.removeprefix("/"))
         if not path or host:
             raise ParameterError(
-                f"write {kind}:///people.db for a file, or {kind}:////tmp/people.db with its full path"
+                f"write {kind}:///people.db for a file, or {kind}:////data/people.db with its full path"
             )
         return cls(kind, f"{kind}:///{path}", path, table)
 

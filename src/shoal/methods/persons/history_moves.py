@@ -73,7 +73,7 @@ def open_histories(
 
 @inner
 def changed_cost(state: Any, g: int, out: int, into: int, price: float) -> float:
-    """Return the cost of a group after one person leaves and another joins; -1 for nobody."""
+    """Return the cost of a group after one person leaves and another joins; -1 for none."""
     size = state.sizes[g] - (out >= 0) + (into >= 0)
     total = 0.0
     for s in range(state.present.shape[1]):
