@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import polars as pl
 import pytest
 from tests.flow.test_units import QUASI, protect, stays
@@ -111,3 +112,22 @@ def test_evaluate_states_persons_of_a_written_release(table, tmp_path):
     assert risk.persons == release.risk.persons
     assert "person risk, highest" in str(risk)
     assert risk.to_dict()["persons"]["households"] == 40
+
+
+def test_kept_links_are_measured_with_all_rows_of_a_person(tmp_path):
+    rng = np.random.default_rng(8)
+    sizes = rng.integers(1, 4, 60)
+    patient = np.repeat(np.arange(60), sizes)
+    table = pl.DataFrame(
+        {"patient": patient, "age": rng.integers(20, 90, 60)[patient], "dose": rng.normal(size=patient.size)}
+    )
+    release = shoal.protect(table, 4, quasi=["age", "dose"], unit="patient", keep_links=True)
+    found = release.released.recount.persons
+    assert found.linked.highest <= 1 / 4
+    kept = release.data["patient"].n_unique()
+    assert found.persons == kept <= 60
+    release.report(tmp_path / "report.html")
+    shown = " ".join((tmp_path / "report.html").read_text(encoding="utf-8").split())
+    assert "from all rows of the person together" in shown
+    loose = shoal.protect(table, 4, quasi=["age", "dose"], unit="patient", keep_links=True, of="units")
+    assert loose.released.recount.persons.linked.highest > 1 / 4, "k persons per class do not protect linked rows"

@@ -204,6 +204,8 @@ def _summary(release: Release) -> list[tuple[str, str]]:
     if persons is not None and release.schema.unit is not None:
         share = f"one person has up to {100 * persons.share.highest:.4g} % of the rows of a class"
         highest = f"{100 * persons.risk.highest:.4g} % at most, if rows cannot be linked"
+        if persons.linked is not None:  # links are kept
+            highest = f"{100 * persons.linked.highest:.4g} % at most, for all rows of a person together"
         rows.append(("person risk", f"{highest}; {share}"))
     if persons is not None and persons.household_risk is not None:
         rows.append(("household risk", f"{100 * persons.household_risk.highest:.4g} % at most, for one member"))

@@ -18,6 +18,7 @@ from shoal.flow.encoding import CategoryEncoding, ColumnEncoding
 from shoal.flow.group import method_for
 from shoal.flow.prepare import Prepared
 from shoal.methods.effort import MIDDLE_RECORDS
+from shoal.methods.mixed_effort import mixed_work
 from shoal.methods.registry import MethodInfo
 from shoal.schema.columns import Recode
 from shoal.schema.plan import Plan
@@ -38,7 +39,7 @@ INDEX_ARRAYS = 4.9
 INDEXED = frozenset({"mdav", "mdav-plus", "mdav-star", "ona", "ona-star", "ona-star-plus", "v-mdav"})
 GROUPING_RECORD = 100
 """Bytes for each record while records are grouped: labels, order, and values of the column that is encoded."""
-RELEASED_TABLE = 3.75
+RELEASED_TABLE = 3.45
 """Bytes held for each byte of the table at the end: the table, recoded columns, their clean copy, and the writer's."""
 RELEASED_RECORD = 80
 """Bytes for each record at the end: groups, classes of the recount, and values of the column that is recoded."""
@@ -46,8 +47,10 @@ TEXT_VIEW = 16
 """Bytes of each text of a polars column beside its characters, which alone polars counts."""
 REQUIREMENTS_RECORD = 250
 """Further bytes for each record where requirements beyond k are satisfied and assessed."""
-MIXED_BLOCKS = 50_000_000
-"""Coordinates of the blocks that ``mixed-blocks`` groups at the same time."""
+MIXED_BLOCKS, MIXED_CELL = 50_000_000, 24
+"""Coordinates of the blocks that ``mixed-blocks`` groups at the same time: so many bytes, or so many for each cell."""
+CATEGORY_BLOCKS = 8.0
+"""Bytes of the work arrays where all columns are nominal, for each byte of the coordinates of a block."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ def needed_memory(prepared: Prepared, plan: Plan) -> NeededMemory:
     cells = sum(_released_bytes(entry, n, plan.requirements.k) for entry in prepared.encoding.quasi)
     release = LIBRARY_BYTES + RELEASED_TABLE * table + RELEASED_RECORD * n + cells + beyond
     if info.data == "mixed" and prepared.many_categories:
-        release += MIXED_BLOCKS
+        release += _mixed_blocks(prepared)
     if any(entry.column.default_recode == Recode.MEDOID for entry in prepared.encoding.quasi):
         release += array
     return NeededMemory(table, int(grouping), int(release))
@@ -135,17 +138,25 @@ def _method_bytes(prepared: Prepared, plan: Plan, info: MethodInfo) -> tuple[flo
     n, columns = prepared.n, len(prepared.encoding.quasi)
     share = 1.0 if prepared.strata is None else float(np.bincount(prepared.strata).max()) / n
     if info.data == "codes":
-        return 4.0 * n * columns, 4.0 * n * columns
+        searched = min(n, BLOCK_RECORDS) * prepared.encoding.width if info.name == "auto" else 0
+        return 4.0 * n * columns, 4.0 * n * columns + CATEGORY_BLOCKS * 8.0 * searched
     if info.data == "mixed":
-        if prepared.many_categories or n > MIDDLE_RECORDS:  # blocks, in each of which few categories occur
-            return 8.0 * n * columns, 16.0 * n * columns + MIXED_BLOCKS
-        return 8.0 * n * columns, 16.0 * n * columns + INDEX_ARRAYS * 8.0 * n * prepared.encoding.width
+        width = prepared.encoding.width
+        effort = plan.method.options.get("effort", "balanced")
+        if prepared.many_categories or mixed_work(n, width, effort)["start"] == "mixed-blocks":
+            return 8.0 * n * columns, 16.0 * n * columns + _mixed_blocks(prepared)
+        return 8.0 * n * columns, 16.0 * n * columns + INDEX_ARRAYS * 8.0 * n * width
     size = 4 if plan.method.options.get("storage") == "float32" else 8
     points = float(size * n * max(prepared.encoding.width, 1))
     copied = 0.0 if prepared.strata is None else share
     block = min(share, BLOCK_RECORDS / n)
     work = INDEX_ARRAYS * share if _indexed(n, plan, info) else SEARCHED_PART * share + BLOCK_ARRAYS * block
     return points, points * (copied + work)
+
+
+def _mixed_blocks(prepared: Prepared) -> float:
+    """Return the bytes of the blocks that are grouped at the same time."""
+    return float(min(MIXED_BLOCKS, MIXED_CELL * prepared.n * len(prepared.encoding.quasi)))
 
 
 def _indexed(n: int, plan: Plan, info: MethodInfo) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal.core.arguments import checked
-from shoal.core.grouping import Grouping
+from shoal.core.grouping import Grouping, canonical_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.text import text_of
 from shoal.errors import LossNotAccepted, ParameterError, RequirementNotMet, SchemaError
@@ -378,7 +378,9 @@ def _figures(
         return None
     from shoal.privacy.person_risk import person_figures
 
-    return person_figures(labels, persons.unit, persons.household, threshold=1 / requirements.k, linked=False)
+    units = canonical_labels(persons.unit)  # histories may leave persons out
+    households_of = None if persons.household is None else canonical_labels(persons.household)
+    return person_figures(labels, units, households_of, threshold=1 / requirements.k, linked=schema.keep_links)
 
 
 def require(assessment: Assessment, requirements: Requirements) -> None:
