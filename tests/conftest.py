@@ -54,26 +54,41 @@ def pytest_configure(config):
         settings.load_profile("thorough")
     if hasattr(config, "workerinput"):
         return
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in compiled_files())).hexdigest()
-    stamp = SOURCE / "methods" / "__pycache__" / "kernels.sha256"
-    if not stamp.exists() or stamp.read_text() != digest:
-        for cached in [*SOURCE.rglob("*.nbi"), *SOURCE.rglob("*.nbc")]:
-            cached.unlink(missing_ok=True)
-        stamp.parent.mkdir(exist_ok=True)
-        stamp.write_text(digest)
+    stamp = SOURCE / "methods" / "__pycache__" / "kernels.json"
+    before = json.loads(stamp.read_text()) if stamp.exists() else {}
+    now = compiled_digests()
+    for name, digest in now.items():
+        if before.get(name) != digest:
+            file = SOURCE / name
+            for cached in [*file.parent.glob(f"__pycache__/{file.stem}.*.nb[ic]")]:
+                cached.unlink(missing_ok=True)
+    stamp.parent.mkdir(exist_ok=True)
+    stamp.write_text(json.dumps(now))
 
 
-def compiled_files():
-    """Return the files that hold compiled loops, and those from which they import: their constants are compiled in."""
+def compiled_digests():
+    """Return for each file with compiled loops a digest of it and of all files that it reaches by imports."""
     texts = {file: file.read_text(encoding="utf-8") for file in SOURCE.rglob("*.py")}
     marked = re.compile(r"core\.compiled import .*\b(compiled|inner)\b")
-    kernels = {file for file, text in texts.items() if marked.search(text)}
-    imported = {
-        SOURCE.joinpath(*name.split(".")).with_suffix(".py")
-        for file in kernels
-        for name in re.findall(r"^from shoal\.([\w.]+) import", texts[file], re.MULTILINE)
+    imported = re.compile(r"^from shoal\.([\w.]+) import", re.MULTILINE)
+
+    def reached(file):
+        known, waiting = set(), [file]
+        while waiting:
+            file = waiting.pop()
+            if file in texts and file not in known:
+                known.add(file)
+                names = imported.findall(texts[file])
+                waiting += [SOURCE.joinpath(*name.split(".")).with_suffix(".py") for name in names]
+        return sorted(known)
+
+    return {
+        str(file.relative_to(SOURCE)): hashlib.sha256(
+            "".join(texts[other] for other in reached(file)).encode()
+        ).hexdigest()
+        for file, text in texts.items()
+        if marked.search(text)
     }
-    return sorted(kernels | (imported & texts.keys()))
 
 
 @pytest.hookimpl(tryfirst=True)
