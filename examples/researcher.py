@@ -47,7 +47,6 @@ print(f"{objective.name} {objective.value:.3f}, proven to be at most {100 * obje
     "sorted-sum",
     title="Groups of k along the sum of all columns",
     complexity="n log n",
-    guarantee="groups have k records, the last one up to 2k-1",
     reference="this example",
     when="as an example of a method",
     max_size=lambda k: 2 * k - 1,

@@ -39,6 +39,7 @@ from shoal.methods.effort import (
     small_table,
     start_of_many,
 )
+from shoal.methods.guarantees import AsMethodUsed
 from shoal.methods.mixed_effort import mixed_work, mixed_work_within
 from shoal.methods.registry import get_method, method
 from shoal.methods.running import run
@@ -64,7 +65,6 @@ TRIALS_PER_SECOND = 15_000_000
 COUNTED_RECORDS = 20_000  # records up to which distinct rows are counted to select a search
 
 _TITLE = "Selects a method for the size of the table and the time at hand"
-_GUARANTEE = "that of the selected method, which the result names"
 _WHEN = "always, unless a certain method is wanted"
 
 
@@ -72,7 +72,7 @@ _WHEN = "always, unless a certain method is wanted"
     "auto",
     title=_TITLE,
     complexity="that of the selected method",
-    guarantee=_GUARANTEE,
+    guarantees=(AsMethodUsed(),),
     when=_WHEN,
     proves="sse",
     float32=True,
@@ -120,7 +120,7 @@ def auto(
     "auto",
     title=_TITLE,
     complexity="that of the selected method",
-    guarantee=_GUARANTEE,
+    guarantees=(AsMethodUsed(),),
     when=_WHEN,
     version=2,
 )
@@ -170,7 +170,7 @@ def auto_of_categories(
     "auto",
     title=_TITLE,
     complexity="that of the selected method",
-    guarantee=_GUARANTEE,
+    guarantees=(AsMethodUsed(),),
     when=_WHEN,
     version=2,
 )

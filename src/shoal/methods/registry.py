@@ -9,7 +9,7 @@ wherever a name is.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -21,6 +21,7 @@ from shoal.core.text import function_name
 from shoal.errors import ParameterError, suggestion
 from shoal.methods.catalogue import MODULES
 from shoal.methods.contract import INJECTED, DataKind, Labels, Outcome
+from shoal.methods.guarantees import AsMethodUsed, Guarantee, sizes_in_words
 from shoal.methods.options import Option, read_option
 from shoal.methods.parameters import completed_docstring
 
@@ -48,8 +49,6 @@ class MethodInfo:
         One line: what it does.
     complexity
         Time as a formula in n, d and k.
-    guarantee
-        What is guaranteed about group sizes or loss.
     reference
         Paper and section.
     when
@@ -72,6 +71,8 @@ class MethodInfo:
     version
         The version of the algorithm if the method is supported: its results for a given version never change. None
         for research methods, whose results may change with any release.
+    guarantees
+        What holds for every result beside the sizes; a property test checks each.
     built_in
         Whether the method is part of Shoal.
     """
@@ -81,7 +82,6 @@ class MethodInfo:
     data: DataKind
     title: str
     complexity: str
-    guarantee: str
     reference: str
     when: str
     options: Mapping[str, Option]
@@ -92,7 +92,19 @@ class MethodInfo:
     proves: str | None = None
     float32: bool = False
     version: int | None = None
+    guarantees: tuple[Guarantee, ...] = ()
     built_in: bool = True
+
+    @property
+    def guarantee(self) -> str:
+        """What is guaranteed about sizes and loss, in words."""
+        own = (
+            []
+            if any(isinstance(stated, AsMethodUsed) for stated in self.guarantees)
+            else [sizes_in_words(self.max_size)]
+        )
+        proven = [] if self.proves is None else [f"a proven bound on the {self.proves} where the result states one"]
+        return "; ".join([*own, *(stated.text for stated in self.guarantees), *proven])
 
     @property
     def supported(self) -> bool:
@@ -141,7 +153,6 @@ def method(
     *,
     title: str,
     complexity: str = "not stated",
-    guarantee: str = "groups of at least k records",
     reference: str = "-",
     when: str = "not stated",
     max_size: Callable[[int], int] | None = None,
@@ -150,6 +161,7 @@ def method(
     proves: str | None = None,
     float32: bool = False,
     version: int | None = None,
+    guarantees: Sequence[Guarantee] = (),
 ) -> Callable[[F], F]:
     """Register a function as a grouping method.
 
@@ -165,8 +177,6 @@ def method(
         One line: what it does.
     complexity
         Time as a formula in n, d and k.
-    guarantee
-        What is guaranteed about group sizes or loss.
     reference
         Paper and section.
     when
@@ -183,6 +193,8 @@ def method(
         Whether it reads matrices of float32.
     version
         The version of the algorithm, if its results are frozen.
+    guarantees
+        What holds for every result beside the sizes: see ``shoal.methods.guarantees``.
 
     Returns
     -------
@@ -203,9 +215,9 @@ def method(
 
     def register(function: F) -> F:
         info = describe(
-            function, name, title=title, complexity=complexity, guarantee=guarantee, reference=reference, when=when,
+            function, name, title=title, complexity=complexity, reference=reference, when=when,
             max_size=max_size, represents=represents, frequencies=represents or frequencies,
-            proves=proves, float32=float32, version=version,
+            proves=proves, float32=float32, version=version, guarantees=tuple(guarantees),
         )  # fmt: skip
         present = _methods.get(name, {}).get(info.data)
         if present is not None and function_name(present.function) != function_name(function):
@@ -249,7 +261,7 @@ def describe(function: Callable[..., Any], name: str, **description: Any) -> Met
             raise ParameterError(f"{function_name(function)}: {error}") from None
     if description.get("float32"):
         options["storage"] = read_option("storage", Storage, "float64")
-    texts = {"title": name, "complexity": "not stated", "guarantee": "not stated", "reference": "-", "when": "-"}
+    texts = {"title": name, "complexity": "not stated", "reference": "-", "when": "-"}
     return MethodInfo(
         name=name, function=function, data=names[0], options=options,  # type: ignore[arg-type]
         injected=frozenset(names) & frozenset(INJECTED), built_in=function_name(function).startswith("shoal."),

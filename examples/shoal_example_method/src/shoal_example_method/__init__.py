@@ -21,7 +21,6 @@ from shoal.methods.options import Range
     "example-hilbert",
     title="Consecutive groups along a Hilbert curve",
     complexity="n d² + n log n",
-    guarantee="groups have k to 2k-1 records",
     reference="Hilbert 1891",
     when="as an example of a method in a package of its own",
     max_size=lambda k: 2 * k - 1,

@@ -20,6 +20,7 @@ from shoal.core.grouping import ordered_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.threads import run_in_threads
 from shoal.methods.contract import Outcome, Stopped
+from shoal.methods.guarantees import NeverWorse
 from shoal.methods.kernels.logarithm_table import exponential_table
 from shoal.methods.options import Range
 from shoal.methods.programs.group_selection import select_groups
@@ -47,7 +48,7 @@ _OPTIONS = (
     "annealing",
     title="A search by annealing from the groups of a fast method: less loss than ona-star in about twice its time",
     complexity="that of the start + sweeps n k d",
-    guarantee="groups of k to 2k-1; never worse than its start",
+    guarantees=(NeverWorse("never worse than its start", "ona-star"),),
     reference="beyond the papers",
     when="the least loss for the time, at any size; auto selects it",
     max_size=lambda k: 2 * k - 1,

@@ -29,7 +29,6 @@ from shoal.methods.registry import method
     "density",
     title="The densest group of k first, then groups are dissolved where that lowers the loss",
     complexity="n²",
-    guarantee="groups have k to 2k-1 records",
     reference="Thaeter 2021, Alg. 21; Lin et al. 2010",
     when="dense clusters in sparse regions; up to about 50,000 records",
     max_size=lambda k: 2 * k - 1,

@@ -29,7 +29,6 @@ Start = Literal["k-means++", "forgy", "partition"]
     "lloyd",
     title="k-means with n/k centres; groups below k are merged with their neighbours",
     complexity="rounds n² d / k",
-    guarantee="groups have at least k records, without an upper limit",
     reference="Thaeter 2021, Alg. 8, 9 and 12",
     when="as a building block; lmas and ona-star lose less",
 )

@@ -25,7 +25,6 @@ from shoal.methods.registry import method
     "lmas",
     title="k-means, then small groups are merged and large ones split; best of several runs",
     complexity="runs rounds n² d / k",
-    guarantee="groups have k to 2k-1 records",
     reference="Thaeter 2021, Alg. 11 to 13",
     when="clustered data; comparison with published results",
     max_size=lambda k: 2 * k - 1,

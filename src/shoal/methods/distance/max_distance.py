@@ -26,7 +26,6 @@ from shoal.methods.registry import method
     "max-distance",
     title="Groups of k around the two records that are farthest apart",
     complexity="n² d and more",
-    guarantee="groups have k to 2k-1 records",
     reference="Thaeter 2021, Alg. 1; Mateo-Sanz & Domingo-Ferrer 1998",
     when="comparison with published results",
     max_size=lambda k: 2 * k - 1,

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
+from shoal.methods.guarantees import OneLargerGroup
 from shoal.methods.kernels import small_mdav
 from shoal.methods.registry import method
 
@@ -27,7 +28,7 @@ LARGE_GROUP, MOST_LARGE_GROUPS = 300, 200  # sizes from which, and numbers up to
     "mdav",
     title="Fixed-size groups around the records farthest from the centre",
     complexity="n² d / k",
-    guarantee="all groups have k records, one has up to 2k-1",
+    guarantees=(OneLargerGroup(),),
     reference="Thaeter 2021, Alg. 2; Domingo-Ferrer & Torra 2005",
     when="comparison with published results; up to about 100,000 records",
     max_size=lambda k: 2 * k - 1,

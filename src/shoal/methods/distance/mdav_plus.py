@@ -18,7 +18,6 @@ from shoal.methods.registry import method
     "mdav-plus",
     title="Groups of k around the records farthest from a fixed centre",
     complexity="n² d / k",
-    guarantee="groups have k to 2k-1 records, nearly all of them k",
     reference="Thaeter 2021, Alg. 3; Solanas & Martínez-Ballesté 2006",
     when="time is critical; up to a million records of few attributes",
     max_size=lambda k: 2 * k - 1,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome
 from shoal.methods.distance.repeats import best_gain_factor
+from shoal.methods.guarantees import TwoGroups
 from shoal.methods.kernels import small_mdav
 from shoal.methods.kernels.centroids import mean_variance
 from shoal.methods.kernels.group_growth import Closest, Rule, begin, grow, join_closest
@@ -27,7 +28,7 @@ RELATIVE_TOLERANCE = 1e-12  # of the mean variance: a record joins a group only 
     "mdav-star",
     title="Groups around far records, which join an existing group where that is cheaper",
     complexity="n² d / k to n² d",
-    guarantee="groups have at least k records; 2k to 3k-1 records make two groups",
+    guarantees=(TwoGroups(),),
     reference="Thaeter 2021, Alg. 5; Thaeter & Reischuk 2021, Alg. 1",
     when="better than mdav in the same time; up to several 100,000 records of few attributes",
     version=1,
@@ -58,7 +59,6 @@ def mdav_star(
     "mdav-star-gamma",
     title="mdav-star with a gain factor, searched for if not given",
     complexity="21 n² d / k to 21 n² d",
-    guarantee="groups have at least k records",
     reference="Thaeter 2021, Alg. 6",
     when="a few per cent less loss than mdav-star justify 21 runs",
 )

@@ -44,7 +44,6 @@ from shoal.methods.registry import method
     "ona",
     title="Records move to the nearest centroid from a random start; best of several runs",
     complexity="runs rounds n² d",
-    guarantee="groups have k to 2k-1 records",
     reference="Thaeter 2021, Alg. 14; Soria-Comas et al. 2019",
     when="comparison with published results; a few thousand records",
     max_size=lambda k: 2 * k - 1,

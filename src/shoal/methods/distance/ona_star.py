@@ -15,6 +15,7 @@ from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome
 from shoal.methods.distance.mdav_star import star_groups
 from shoal.methods.distance.repeats import best_gain_factor
+from shoal.methods.guarantees import NeverWorse
 from shoal.methods.kernels.group_growth import Closest
 from shoal.methods.options import Range
 from shoal.methods.refinement.ona_star_moves import SplitPosition, refine
@@ -25,7 +26,7 @@ from shoal.methods.registry import method
     "ona-star",
     title="mdav-star, then records change groups as long as the loss falls",
     complexity="rounds n² d",
-    guarantee="groups have k to 2k-1 records; never worse than mdav-star",
+    guarantees=(NeverWorse("never worse than its start", "ona-star", {"max_rounds": 0}),),
     reference="Thaeter 2021, section 6.4; Thaeter & Reischuk 2021, Alg. 3",
     when="the least loss; up to about 100,000 records",
     max_size=lambda k: 2 * k - 1,
@@ -70,7 +71,6 @@ def ona_star(
     "ona-star-gamma",
     title="ona-star from the best of 21 starts",
     complexity="21 rounds n² d",
-    guarantee="groups have k to 2k-1 records",
     reference="Thaeter 2021, section 6.4",
     when="one per cent less loss than ona-star justifies 21 runs",
     max_size=lambda k: 2 * k - 1,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome
 from shoal.methods.distance.mdav_star import star_groups
+from shoal.methods.guarantees import NeverWorse
 from shoal.methods.kernels.group_growth import Closest
 from shoal.methods.options import Range
 from shoal.methods.refinement.ona_star_moves import refine
@@ -26,7 +27,7 @@ from shoal.methods.registry import method
     "ona-star-plus",
     title="ona-star, then neighbouring groups also exchange records as long as the loss falls",
     complexity="rounds n² d",
-    guarantee="groups have k to 2k-1 records; never worse than ona-star",
+    guarantees=(NeverWorse("never worse than ona-star", "ona-star"),),
     reference="Thaeter 2021, section 6.4; exchanges: not in the papers",
     when="less loss than ona-star for a little more time; up to about 100,000 records",
     max_size=lambda k: 2 * k - 1,

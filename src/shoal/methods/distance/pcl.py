@@ -35,7 +35,6 @@ CHUNK = 4096
     "pcl",
     title="k-means with cells of equal size",
     complexity="steps n² d / k",
-    guarantee="groups have k to 2k-1 records",
     reference="Thaeter 2021, Alg. 10; Rebollo-Monedero et al. 2013",
     when="k of 50 or more, beside ona-star",
     max_size=lambda k: 2 * k - 1,

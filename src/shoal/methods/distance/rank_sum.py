@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
+from shoal.methods.guarantees import OneLargerGroup
 from shoal.methods.kernels.group_growth import begin, grow, never_join
 from shoal.methods.registry import method
 
@@ -19,7 +20,7 @@ from shoal.methods.registry import method
     "rank-sum",
     title="Fixed-size groups around the records with the lowest and highest rank sums",
     complexity="n² d / k",
-    guarantee="all groups have k records, one has up to 2k-1",
+    guarantees=(OneLargerGroup(),),
     reference="Thaeter 2021, section 8.4; Mahmood et al. 2012",
     when="comparison with published results",
     max_size=lambda k: 2 * k - 1,

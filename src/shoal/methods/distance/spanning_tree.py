@@ -23,7 +23,6 @@ from shoal.methods.registry import method
     "spanning-tree",
     title="Cuts the longest edges of the minimum spanning tree, then mdav inside large parts",
     complexity="n² d",
-    guarantee="groups have k to 2k-1 records",
     reference="Thaeter 2021, section 8.1; Laszlo & Mukherjee 2005",
     when="records in well separated clusters; up to about 50,000",
     max_size=lambda k: 2 * k - 1,

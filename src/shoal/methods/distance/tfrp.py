@@ -22,7 +22,6 @@ from shoal.methods.registry import method
     "tfrp",
     title="Groups around the records farthest from two corners, then costly groups are dissolved",
     complexity="n² d / k",
-    guarantee="groups have k to 2k-1 records",
     reference="Thaeter 2021, section 8.2; Chang et al. 2007",
     when="comparison with published results",
     max_size=lambda k: 2 * k - 1,

@@ -15,6 +15,7 @@ from shoal.core.compiled import compiled
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome
 from shoal.methods.distance.repeats import best_gain_factor
+from shoal.methods.guarantees import FewExtraRecords
 from shoal.methods.kernels.box_tree import build_tree, remove, search, search_stack
 from shoal.methods.kernels.centroids import add
 from shoal.methods.kernels.group_growth import FREE, begin, join_closest
@@ -26,7 +27,7 @@ from shoal.methods.registry import method
     "v-mdav",
     title="mdav-plus whose groups grow to 2k-1 where records are close, by a gain factor",
     complexity="21 n² k d",
-    guarantee="groups have at least k records; fewer than k of them may enlarge groups of 2k-1",
+    guarantees=(FewExtraRecords("fewer than k records enlarge groups of 2k-1", doubled=True),),
     reference="Thaeter 2021, Alg. 4; Solanas & Martínez-Ballesté 2006",
     when="comparison with published results; clustered data",
 )

@@ -23,7 +23,6 @@ from shoal.methods.registry import method
     "c-modes",
     title="Categories: c-modes, the smallest clusters merged until all have k records",
     complexity="n c m for each pass",
-    guarantee="groups have at least k records",
     reference="Huang 1998; Marés & Torra 2012; Cost 2023, sec. 1.2.2",
     when="as a baseline for comparison",
 )

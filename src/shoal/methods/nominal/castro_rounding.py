@@ -38,7 +38,6 @@ _ZERO_SHARE = 1e-9  # smaller shares of a column count as rounding errors
     "castro-rounding",
     title="Categories: the fractional solution of column generation, rounded",
     complexity="as column-generation + n²",
-    guarantee="k to 2k-1 records a group",
     reference="Castro et al. 2022; Cost 2023, section 1.2.2",
     when="as a baseline for column-generation, which is better",
     max_size=lambda k: 2 * k - 1,

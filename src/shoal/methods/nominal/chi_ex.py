@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome
+from shoal.methods.guarantees import SelectedRecords
 from shoal.methods.nominal.chi_square_program import VectorSolution, chi_square_vector
 from shoal.methods.nominal.frequency_vectors import frequency_vector
 from shoal.methods.nominal.vector_outcome import (
     COMPLEXITY,
-    GUARANTEE,
     MOST_COMBINATIONS,
     TIME_LIMIT,
     searched_vector,
@@ -33,7 +33,7 @@ OBJECTIVE = "chi-square"
     "chi-ex",
     title="Categories: the frequency vector with the least chi-square error of tables, by integer programming",
     complexity=COMPLEXITY,
-    guarantee=GUARANTEE,
+    guarantees=(SelectedRecords(),),
     reference="Cost 2023, section 5.6 (P9)",
     when="for a few hundred combinations if all tables together matter",
     represents=True,

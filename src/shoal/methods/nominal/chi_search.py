@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome
+from shoal.methods.guarantees import SelectedRecords
 from shoal.methods.nominal.chi_square_program import VectorSolution
 from shoal.methods.nominal.frequency_vectors import frequency_vector
 from shoal.methods.nominal.vector_outcome import searched_vector, vector_outcome
@@ -24,7 +25,7 @@ from shoal.methods.registry import method
     "chi-search",
     title="Categories: a frequency vector with a small chi-square error of tables, by local search",
     complexity="O(n_a s) per pass for n_a combinations and s tables",
-    guarantee="at least k; only combinations that occur; the number of records is kept",
+    guarantees=(SelectedRecords(),),
     reference="after Cost 2023, section 5.6 (P9)",
     when="for categorical microdata of any size whose frequency tables matter more than single records",
     represents=True,

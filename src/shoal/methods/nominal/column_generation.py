@@ -51,7 +51,6 @@ _COLUMNS_IN_BLOCK = 500
     "column-generation",
     title="Categories: groups of least within-group distance, with a proven bound",
     complexity="exponential in k at worst; seconds for a few hundred distinct rows and k=3",
-    guarantee="k to 2k-1 records a group; the gap to the optimum is proven and reported",
     reference="Cost 2023, ch. 4",
     when="for nominal tables of up to about a thousand distinct rows; above that: nominal",
     max_size=lambda k: 2 * k - 1,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import check_codes
+from shoal.methods.guarantees import FewExtraRecords
 from shoal.methods.nominal.ungrouped_records import UngroupedRecords
 from shoal.methods.registry import method
 
@@ -20,7 +21,7 @@ from shoal.methods.registry import method
     "k-member",
     title="Categories: groups that grow by the record that widens them least",
     complexity="n² m",
-    guarantee="groups have at least k records; fewer than k records may enlarge them",
+    guarantees=(FewExtraRecords(),),
     reference="Byun et al. 2007; Cost 2023, sec. 1.2.2",
     when="as a baseline for comparison",
 )

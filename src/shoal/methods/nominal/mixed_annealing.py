@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from shoal.core.deadline import Deadline
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import ColumnCost, Objective, Outcome, Stopped
+from shoal.methods.guarantees import NeverWorse
 from shoal.methods.options import Range
 from shoal.methods.refinement.mixed_search import HOT, ONE_BLOCK_RECORDS, anneal_mixed
 from shoal.methods.refinement.mixed_table import MixedTable, exact_crossover, group_figures, mixed_table
@@ -42,7 +43,7 @@ _OPTIONS = (
     "mixed-annealing",
     title="Numbers and categories: a search by annealing whose cost is the loss that is reported",
     complexity="that of the start + sweeps n k d, with the number of columns d",
-    guarantee="groups of k to 2k-1; never worse than its start",
+    guarantees=(NeverWorse("never worse than its start", "mixed-annealing", {"passes": 0, "start_sweeps": 0}),),
     reference="beyond the papers",
     when="tables with categories, or with medians, ranges or hierarchies as representatives; auto selects it",
     max_size=lambda k: 2 * k - 1,

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome
-from shoal.methods.nominal.vector_outcome import COMPLEXITY, GUARANTEE, TIME_LIMIT, largest_error_outcome
+from shoal.methods.guarantees import SelectedRecords
+from shoal.methods.nominal.vector_outcome import COMPLEXITY, TIME_LIMIT, largest_error_outcome
 from shoal.methods.options import Range
 from shoal.methods.registry import method
 
@@ -24,7 +25,7 @@ OBJECTIVE = "largest error and distance"
     "msafe-ex",
     title="Categories: as safe-ex, and among equals the vector nearest to the original",
     complexity=COMPLEXITY,
-    guarantee=GUARANTEE,
+    guarantees=(SelectedRecords(),),
     reference="Cost 2023, section 3.2 (P3)",
     when="for a few hundred combinations if the largest error of any table cell matters",
     represents=True,

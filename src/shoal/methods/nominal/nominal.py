@@ -38,7 +38,6 @@ _SMALLEST_GAIN = 0.001  # a round that lowers the distance by a smaller share is
     frequencies=True,
     title="Categories at any size: column generation in blocks of similar rows",
     complexity="n times the effort for a block",
-    guarantee="k to 2k-1 records a group; a bound is proven if the table is one block",
     reference="after Cost 2023, ch. 4",
     when="for nominal tables of any size; the default for them",
     max_size=lambda k: 2 * k - 1,

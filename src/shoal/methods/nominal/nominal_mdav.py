@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import check_codes
+from shoal.methods.guarantees import OneLargerGroup
 from shoal.methods.nominal.ungrouped_records import UngroupedRecords
 from shoal.methods.registry import method
 
@@ -20,7 +21,7 @@ from shoal.methods.registry import method
     "nominal-mdav",
     title="Categories: fixed-size groups around the records farthest from the mode",
     complexity="n² m / k",
-    guarantee="groups of k records, except for the last one of up to 2k-1",
+    guarantees=(OneLargerGroup(),),
     reference="Domingo-Ferrer & Mateo-Sanz 2002; Torra 2004; Cost 2023, sec. 1.2.2",
     when="as a baseline for comparison",
     max_size=lambda k: 2 * k - 1,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import check_codes
+from shoal.methods.guarantees import FewExtraRecords
 from shoal.methods.nominal.ungrouped_records import UngroupedRecords
 from shoal.methods.options import Range
 from shoal.methods.registry import method
@@ -23,7 +24,7 @@ from shoal.methods.registry import method
     "nominal-v-mdav",
     title="Categories: groups that grow from k to 2k-1 while the next record is close",
     complexity="n² m",
-    guarantee="groups have at least k records; fewer than k records may enlarge groups of 2k-1",
+    guarantees=(FewExtraRecords("fewer than k records enlarge groups of 2k-1", doubled=True),),
     reference="Solanas & Martínez-Ballesté 2006; Cost 2023, sec. 1.2.2",
     when="as a baseline for comparison",
 )

@@ -20,6 +20,7 @@ from shoal.core.frequency_tables import Tables
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome, Stopped
+from shoal.methods.guarantees import SelectedRecords
 from shoal.methods.nominal.column_generation import Fractional, column_generation
 from shoal.methods.nominal.distinct_rows import OBJECTIVE
 from shoal.methods.nominal.random_groups import random_groups
@@ -32,7 +33,6 @@ CONSTRUCTION: dict[str, Literal["exact", "greedy"]] = {"e": "exact", "h": "greed
 VARIANTS: dict[str, Variant] = {"e": "exact", "g": "greedy", "c": "clique"}
 TIME_LIMIT = 300.0
 _WORDS = {"optimal": "exact dual values", "heuristic": "heuristic dual values"}
-_GUARANTEE = "k to 2k-1 records a group; only combinations that occur; ends at the time limit"
 
 
 def own(
@@ -169,7 +169,7 @@ def _register() -> None:
             title=f"Categories: {_WORDS[fractional]}, {construction} groups, {variant} representatives",
             complexity="as column-generation"
             + {"e": ", then exponential at worst", "g": " + n s", "c": " + n² s"}[letters[2]],
-            guarantee=_GUARANTEE,
+            guarantees=(SelectedRecords(),),
             reference="Cost 2023, ch. 4, 5 and section 6.2",
             when="to repeat the experiments of Cost 2023, or for a few hundred records of categories",
             max_size=lambda k: 2 * k - 1,
@@ -185,7 +185,7 @@ def _register() -> None:
             f"rand-{letter}",
             title=f"Categories: random groups, {VARIANTS[letter]} representatives; the baseline of Cost 2023",
             complexity={"e": "exponential at worst", "g": "O(n s)", "c": "O(n² s)"}[letter],
-            guarantee=_GUARANTEE,
+            guarantees=(SelectedRecords(),),
             reference="Cost 2023, section 6.2.5",
             when="as a baseline for comparison",
             max_size=lambda k: 2 * k - 1,

@@ -16,7 +16,6 @@ from shoal.methods.registry import method
     "random",
     title="Groups of k to 2k-1 records drawn at random",
     complexity="n",
-    guarantee="k to 2k-1 records a group",
     reference="Cost 2023, sec. 6.2.5",
     when="as a baseline for comparison",
     max_size=lambda k: 2 * k - 1,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome
+from shoal.methods.guarantees import SelectedRecords
 from shoal.methods.kernels.safe_windows import safe_pass
 from shoal.methods.nominal.frequency_vectors import Vector, adjusted_vector, frequency_vector, groups_of_vector
 from shoal.methods.registry import method
@@ -160,7 +161,7 @@ def _improve(
     "safe",
     title="SAFE: edit the frequency vector under bounds on the errors of tables",
     complexity="O(n_a s) per pass for n_a combinations and s tables",
-    guarantee="at least k; only combinations that occur",
+    guarantees=(SelectedRecords(),),
     reference="Höhne 2010; Cost 2023, chapter 2",
     when="tables of categories whose one-dimensional counts must stay within one or two records",
     represents=True,

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome
-from shoal.methods.nominal.vector_outcome import COMPLEXITY, GUARANTEE, TIME_LIMIT, largest_error_outcome
+from shoal.methods.guarantees import SelectedRecords
+from shoal.methods.nominal.vector_outcome import COMPLEXITY, TIME_LIMIT, largest_error_outcome
 from shoal.methods.registry import method
 
 OBJECTIVE = "largest error"
@@ -21,7 +22,7 @@ OBJECTIVE = "largest error"
     "safe-ex",
     title="Categories: the frequency vector with the least largest table error, by integer programming",
     complexity=COMPLEXITY,
-    guarantee=GUARANTEE,
+    guarantees=(SelectedRecords(),),
     reference="Cost 2023, section 2.1 (P1)",
     when="to determine how small the largest error of any table cell can be; msafe-ex is better otherwise",
     represents=True,

@@ -25,7 +25,6 @@ from shoal.methods.nominal.safe import extra_error, safe_vector
 TIME_LIMIT = 300.0
 MOST_COMBINATIONS = 2_000  # above, no integer program is solved
 COMPLEXITY = "exponential at worst; seconds to minutes for a few hundred combinations"
-GUARANTEE = "at least k; only combinations that occur; the number of records is kept; the proven bound is reported"
 
 
 def searched_vector(

@@ -16,6 +16,7 @@ from shoal.core.compiled import compiled
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
 from shoal.methods.contract import Objective, Outcome
+from shoal.methods.guarantees import Optimal
 from shoal.methods.registry import method
 
 MOST_RECORDS = 18
@@ -25,7 +26,7 @@ MOST_RECORDS = 18
     "brute-force",
     title="The smallest possible SSE by trying every grouping of a tiny table",
     complexity="3ⁿ",
-    guarantee="the smallest SSE of all groupings; groups have k to 2k-1 records",
+    guarantees=(Optimal(),),
     reference="Thaeter 2021, section 4.3 and Corollary 2.21",
     when=f"at most {MOST_RECORDS} records, as a reference",
     max_size=lambda k: 2 * k - 1,

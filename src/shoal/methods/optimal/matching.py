@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import MissingExtra, ParameterError
 from shoal.methods.contract import Objective, Outcome
+from shoal.methods.guarantees import Optimal
 from shoal.methods.optimal.matching_program import SHARE_TOLERANCE, DualSolution, MatchingProgram, costs
 from shoal.methods.programs.highs import load_highspy
 from shoal.methods.registry import method
@@ -35,7 +36,7 @@ ROUNDING_GAP = 1e-9  # a gap of this share of the cost is rounding
     "matching",
     title="The best pairs of all, and one group of three if the number of records is odd",
     complexity="n² d for each of a few dozen rounds",
-    guarantee="pairs (and one group of three if n is odd) of the smallest SSE, or with a proven gap to it; k=2 only",
+    guarantees=(Optimal("pairs, and one group of three if n is odd, of the smallest SSE, or a proven gap; k=2 only"),),
     reference="Thaeter 2021, section 4.3; Edmonds 1965; Grötschel & Holland 1985",
     when="k=2 with pairs only; up to about 5,000 records",
     max_size=lambda k: 2 * k - 1,

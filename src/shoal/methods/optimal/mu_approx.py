@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shoal.core.progress import SILENT, Progress
 from shoal.core.threads import get_threads
 from shoal.methods.contract import Outcome
+from shoal.methods.guarantees import WithinFactor
 from shoal.methods.refinement.split import split_large
 from shoal.methods.registry import method
 from shoal.methods.running import run
@@ -21,11 +22,27 @@ from shoal.methods.running import run
 Tree = dict[int, list[int]]
 
 
+def guaranteed_factor(k: int) -> int:
+    """Return how many times the optimum the SSE can be at most (Thaeter 2021, Theorem 9.5).
+
+    Examples
+    --------
+    >>> guaranteed_factor(3), guaranteed_factor(5)
+    (250, 1800)
+    """
+    return 2 * (2 * k - 1) * largest_component(k) ** 2
+
+
+def largest_component(k: int) -> int:
+    """Return the size up to which Decompose leaves a component alone."""
+    return max(2 * k - 1, 3 * k - 5)
+
+
 @method(
     "mu-approx",
     title="Near-neighbour trees cut into groups, with a proven factor to the optimum",
     complexity="n k log n",
-    guarantee="SSE at most 2 (2k-1) max(2k-1, 3k-5)² times the optimum; groups have k to 2k-1 records",
+    guarantees=(WithinFactor("SSE at most 2 (2k-1) max(2k-1, 3k-5)² times the optimum", guaranteed_factor),),
     reference="Thaeter 2021, Alg. 22 and 23; Domingo-Ferrer et al. 2008",
     when="a guarantee is wanted more than a small loss",
     max_size=lambda k: 2 * k - 1,
@@ -54,22 +71,6 @@ def mu_approx(points: NDArray[np.float64], k: int, *, progress: Progress = SILEN
         split_large(points, labels, k, lambda part, k: run("mdav", part, k).labels),
         diagnostics={"factor": guaranteed_factor(k)},
     )
-
-
-def guaranteed_factor(k: int) -> int:
-    """Return how many times the optimum the SSE can be at most (Thaeter 2021, Theorem 9.5).
-
-    Examples
-    --------
-    >>> guaranteed_factor(3), guaranteed_factor(5)
-    (250, 1800)
-    """
-    return 2 * (2 * k - 1) * largest_component(k) ** 2
-
-
-def largest_component(k: int) -> int:
-    """Return the size up to which Decompose leaves a component alone."""
-    return max(2 * k - 1, 3 * k - 5)
 
 
 def forest(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from shoal.core.deadline import Deadline
 from shoal.core.grouping import ordered_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Objective, Outcome, Stopped, labels_of
+from shoal.methods.guarantees import NeverWorse
 from shoal.methods.kernels.centroids import group_costs
 from shoal.methods.optimal.block_bound import block_bound
 from shoal.methods.optimal.linear_bound import GroupRelaxation
@@ -52,7 +53,9 @@ OPTIMAL_GAP = 1e-5  # the gap at which a grouping counts as optimal
     "set-partition",
     title="Annealing, column generation and an integer program: near-optimal groups with a proven bound",
     complexity="as long as the time limit allows",
-    guarantee="groups of k to 2k-1; never worse than ona-star (large tables: mona-plus); a proven bound",
+    guarantees=(
+        NeverWorse("never worse than ona-star (up to 20,000 records)", "ona-star", most_records=ONA_STAR_RECORDS),
+    ),
     reference="beyond the papers; Cost 2023, chapter 4, for the column generation",
     when="the loss matters more than the time; or to know how far from the optimum a grouping is",
     max_size=lambda k: 2 * k - 1,

@@ -39,7 +39,6 @@ _LEVELS: dict[str, dict[str, Any]] = {
     "mixed-blocks",
     title="Numbers and many categories: blocks of few categories, each grouped by mona-plus",
     complexity="n d log n, with the coordinates d of one block",
-    guarantee="groups have k to 2k-1 records",
     reference="builds on Thaeter 2021, sections 6.4 and 7.2",
     when="nominal columns of more than about a thousand categories beside numbers",
     max_size=lambda k: 2 * k - 1,

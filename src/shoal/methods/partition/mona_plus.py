@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shoal.core.deadline import Deadline
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome
+from shoal.methods.guarantees import NeverWorse
 from shoal.methods.kernels.cut_blocks import cut_into_blocks
 from shoal.methods.options import Range
 from shoal.methods.partition.leaf_grouping import group_blocks, leaf_method
@@ -33,7 +34,7 @@ SMALLEST_REPAIR_BLOCK, LARGEST_REPAIR_BLOCK = 3_000, 10_000
     "mona-plus",
     title="Blocks grouped by mdav-star, then refined across the cuts",
     complexity="n d (log n + block^0.3 + passes)",
-    guarantee="groups have k to 2k-1 records; the loss never rises after the first grouping",
+    guarantees=(NeverWorse("never worse than after its first pass", "mona-plus", {"passes": 1}),),
     reference="builds on Thaeter 2021, sections 6.4 and 7.2",
     when="large tables: from about 20,000 to 100 million records",
     max_size=lambda k: 2 * k - 1,

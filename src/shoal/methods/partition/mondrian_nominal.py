@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
+from shoal.methods.guarantees import SeparateGroups, SizesOfOptions
 from shoal.methods.partition.category_cuts import cut_categories
 from shoal.methods.registry import method
 
@@ -21,7 +22,10 @@ from shoal.methods.registry import method
     "mondrian-nominal",
     title="Cuts between sets of categories, across the most varied column",
     complexity="n m log n",
-    guarantee="relaxed: groups have k to 2k-1 records; strict: groups are boxes that do not overlap",
+    guarantees=(
+        SizesOfOptions("relaxed: groups have k to 2k-1 records", {"cuts": "relaxed"}),
+        SeparateGroups("strict: no two groups share a combination of categories", {"cuts": "strict"}),
+    ),
     reference="after LeFevre et al. 2006, sections 2.2 and 5",
     when="nominal columns and many records",
 )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome
+from shoal.methods.guarantees import AsMethodUsed
 from shoal.methods.options import Range
 from shoal.methods.partition.leaf_grouping import leaf_method
 from shoal.methods.partition.principal_components import project_on_components
@@ -25,7 +26,7 @@ from shoal.methods.registry import method
     "pca-mdav",
     title="Another method (mdav) on the leading principal components",
     complexity="n d² + that of the method with fewer attributes",
-    guarantee="as the method used",
+    guarantees=(AsMethodUsed("as the method used", "grouping"),),
     reference="Rebollo-Monedero et al. 2019, Alg. B",
     when="many attributes that depend on each other, and a slow method",
 )

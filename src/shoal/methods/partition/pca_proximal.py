@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Diagnostic, Outcome
+from shoal.methods.guarantees import AsMethodUsed
 from shoal.methods.options import Range
 from shoal.methods.partition.leaf_grouping import leaf_method
 from shoal.methods.partition.macrocells import distal_records, group_parts, macrocells, separate
@@ -24,7 +25,7 @@ from shoal.methods.registry import method
     "pca-proximal",
     title="Scattered records grouped as they are, dense ones on principal components",
     complexity="n² d / macro + two smaller runs of the method",
-    guarantee="as the method used, for each part",
+    guarantees=(AsMethodUsed("as the method used, for each part", "grouping"),),
     reference="Rebollo-Monedero et al. 2019, Alg. C",
     when="as pca-mdav; less loss in less time with slow methods",
 )

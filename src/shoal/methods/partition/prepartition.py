@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome
+from shoal.methods.guarantees import AsMethodUsed
 from shoal.methods.options import Range
 from shoal.methods.partition.leaf_grouping import leaf_method
 from shoal.methods.partition.macrocells import distal_records, group_parts, macrocells, separate
@@ -23,7 +24,7 @@ from shoal.methods.registry import method
     "prepartition",
     title="Scattered and dense records grouped separately",
     complexity="n² d / macro + two smaller runs of the method",
-    guarantee="as the method used, for each part",
+    guarantees=(AsMethodUsed("as the method used, for each part", "grouping"),),
     reference="Rebollo-Monedero et al. 2019, section VI-B",
     when="a slow method must be used and half of its time matters",
 )

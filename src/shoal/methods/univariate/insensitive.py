@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Outcome, labels_of
+from shoal.methods.guarantees import Insensitive, OneLargerGroup
 from shoal.methods.registry import method
 
 Order = Literal["sum", "lexicographic"]
@@ -27,7 +28,7 @@ Order = Literal["sum", "lexicographic"]
     "insensitive",
     title="Groups of k consecutive records in an order that does not depend on the data",
     complexity="n log n + n d",
-    guarantee="groups of k, only the last of up to 2k-1; changing a record changes each group in at most one element",
+    guarantees=(OneLargerGroup(), Insensitive()),
     reference="Soria-Comas et al. 2014, section 4; Thaeter 2021, Def. 3.19",
     when="before noise for differential privacy is added; otherwise other methods lose less",
     max_size=lambda k: 2 * k - 1,

@@ -24,7 +24,6 @@ MOST_SEED_DISTANCES = 200_000_000  # beyond, random records are the first centre
     "k-means-merged",
     title="k-means, small clusters merged into their neighbours",
     complexity="n² d / k",
-    guarantee="groups of at least k, no maximum size",
     reference="Stamm & Schaub 2024, section 5.2",
     when="comparison with published figures; clustered data and small k",
 )

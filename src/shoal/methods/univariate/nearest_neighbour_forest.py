@@ -19,7 +19,6 @@ from shoal.methods.registry import method
     "nearest-neighbour-forest",
     title="Trees of nearest neighbours, cut into groups",
     complexity="n k log n",
-    guarantee="groups of k to 2k-1",
     reference="Domingo-Ferrer, Sebé & Solanas 2008; Stamm & Schaub 2024, section 5.2",
     when="comparison with published figures; k below about 5",
     max_size=lambda k: 2 * k - 1,

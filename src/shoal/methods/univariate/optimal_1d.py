@@ -19,6 +19,7 @@ from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
 from shoal.methods.contract import Objective, Outcome
+from shoal.methods.guarantees import Optimal
 from shoal.methods.options import Range, read_option
 from shoal.methods.registry import get_method, method
 from shoal.methods.univariate.capped import capped_cuts
@@ -276,7 +277,7 @@ def _checked_weights(weights: ArrayLike | None, n: int) -> NDArray[np.float64] |
     "optimal-1d",
     title="The optimal groups of one column",
     complexity="n log n",
-    guarantee="the smallest cost possible; groups of k to 2k-1 unless options ask for larger ones",
+    guarantees=(Optimal("the smallest cost possible; groups of k to 2k-1 unless options request larger ones"),),
     reference="Stamm & Schaub 2024; Hansen & Mukherjee 2003",
     when="always, for a single column",
     proves="sse",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import Objective, Outcome
+from shoal.methods.guarantees import OptimalAlongDirection
 from shoal.methods.options import Range
 from shoal.methods.registry import method
 from shoal.methods.univariate.optimal_1d import optimal_1d
@@ -24,7 +25,7 @@ from shoal.methods.univariate.optimal_1d import optimal_1d
     "projection",
     title="The optimal groups along one direction of the data",
     complexity="n log n + n d²",
-    guarantee="groups of k to 2k-1, optimal along the direction",
+    guarantees=(OptimalAlongDirection(),),
     reference="Stamm & Schaub 2024, section 5.2",
     when="millions of records in little time, or columns that are strongly correlated",
     max_size=lambda k: 2 * k - 1,
