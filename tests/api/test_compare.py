@@ -10,8 +10,11 @@ import pytest
 import shoal
 from shoal.api.combinations import Combination, Comparison
 from shoal.api.compare import _with_efficient
+from shoal.api.compared_utility import same_linkage
 from shoal.core.progress import Progress
 from shoal.errors import ParameterError
+
+import reference
 
 PEOPLE = shoal.datasets.patients(60)
 QUASI = ["age", "sex", "income"]
@@ -130,3 +133,49 @@ def test_wrong_use_is_refused_before_any_work():
         shoal.compare(PEOPLE, methods=["mdav", "mdvv"], quasi=QUASI, unnamed="other")
     with pytest.raises(ParameterError, match="k names no value"):
         shoal.compare(PEOPLE, k=[], methods=["mdav"], quasi=QUASI, unnamed="other")
+
+
+def test_rivals_are_measured_beside_groupings_and_marked():
+    found = shoal.compare(
+        PEOPLE, k=3, methods=["mdav"], quasi=QUASI, unnamed="other", against=["noise:0.05,2", "rank-swap:0.5+pram:0.3"]
+    )
+    lines = {one.name: one for one in found}
+    assert list(lines) == ["mdav k=3", "noise 0.05", "noise 2", "rank-swap+pram 0.5+0.3"]
+    for one in lines.values():
+        assert one.rival == (one.k is None)
+        assert 0 <= one.hellinger <= 1
+        assert 0 <= one.specks <= 1
+        assert one.il1s > 0
+    assert lines["mdav k=3"].efficient
+    assert lines["noise 0.05"].k_achieved == 1
+    assert not any(one.efficient for one in found if one.rival)
+    again = shoal.compare(PEOPLE, k=3, methods=["mdav"], quasi=QUASI, unnamed="other", against="noise:0.05")
+    assert list(again)[1] == lines["noise 0.05"]
+    assert "never" not in str(found)
+    assert "does not release" in str(found)
+    assert "At the same record linkage" in found.html()
+    assert len(found.to_dict()["same_linkage"]) == 2
+
+
+def test_census_rivals_cost_more_at_the_same_linkage():
+    """Census, 13 columns: the figures of one seed were published with two points of tolerance."""
+    census = pl.read_csv(reference.path("census.csv"))
+    found = shoal.compare(
+        census, k=[3, 5, 10], methods=["mdav"], quasi=census.columns, decimals="full", sums="exact",
+        against=["noise:0.1,0.2,0.5", "rank-swap:0.1,0.15,0.2"],
+    )  # fmt: skip
+    lines = {one.name: one for one in found}
+    for name, linkage, il1s in (("mdav k=3", 0.293, 0.1145), ("mdav k=5", 0.160, 0.1462), ("mdav k=10", 0.073, 0.1833)):
+        assert lines[name].record_linkage == pytest.approx(linkage, abs=0.0006)
+        assert lines[name].il1s == pytest.approx(il1s, abs=6e-5)
+    for name, linkage, il1s in (
+        ("noise 0.1", 0.45, 0.174), ("noise 0.2", 0.26, 0.246), ("noise 0.5", 0.10, 0.388),
+        ("rank-swap 0.1", 0.61, 0.157), ("rank-swap 0.15", 0.32, 0.219), ("rank-swap 0.2", 0.16, 0.275),
+    ):  # fmt: skip
+        assert lines[name].record_linkage == pytest.approx(linkage, abs=0.02)
+        assert lines[name].il1s == pytest.approx(il1s, abs=0.02)
+    for name, amount in (("noise 0.1", 0.1), ("noise 0.2", 0.2), ("noise 0.5", 0.5)):
+        # the expectation is sqrt(a / pi); the single draw that was published lies 2.5 % below it in all three lines
+        assert lines[name].il1s == pytest.approx(np.sqrt(amount / np.pi), rel=0.015)
+    swapped = [one for one in same_linkage(found) if (one.grouping, one.rival) == ("mdav k=5", "rank-swap")]
+    assert round(swapped[0].ratio, 1) == 1.9

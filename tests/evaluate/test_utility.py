@@ -14,15 +14,23 @@ import shoal
 from shoal.errors import DataError, SchemaError, UnknownColumn
 from shoal.evaluate.analyses import (
     interval_overlap,
-    propensity,
     regression_agreement,
     trained_on_release,
 )
-from shoal.evaluate.distribution_distances import kolmogorov_smirnov, pairwise_variation, total_variation, wasserstein
+from shoal.evaluate.distribution_distances import (
+    hellinger,
+    kolmogorov_smirnov,
+    largest_difference,
+    pairwise_variation,
+    total_variation,
+    wasserstein,
+)
 from shoal.evaluate.moments import il1s, joint_moments, mean_shift, quantile_shift, variance_change
 from shoal.evaluate.paired_columns import PairedColumn, number_of_text
+from shoal.evaluate.propensity_scores import null_pmse, propensity
 from shoal.evaluate.regression_models import Fit, least_squares, logistic, predict
 
+from naive import rivals as naive_rivals
 from naive import utility as naive
 
 NUMBERS = st.lists(st.tuples(st.integers(-20, 20), st.integers(-20, 20)), min_size=2, max_size=40)
@@ -152,7 +160,7 @@ def test_an_identical_release_is_perfect(rng):
     people = population(rng)
     columns = columns_of(people, people)
     assert regression_agreement(columns, columns[2]).overlap == 1
-    assert propensity(columns) == pytest.approx(0, abs=1e-12)
+    assert propensity(columns).share == pytest.approx(0, abs=1e-12)
     found = trained_on_release(columns, columns[2])
     assert found.from_release == found.from_original > 0.9
     assert found.baseline < 0.1
@@ -167,10 +175,10 @@ def test_noise_is_seen_by_every_analysis(rng):
     }
     columns = columns_of(people, noisy)
     assert regression_agreement(columns, columns[2]).overlap < 0.5
-    assert propensity(columns) > 0.2
+    assert propensity(columns).share > 0.2
     assert trained_on_release(columns, columns[2]).from_release < 0.3
     far = columns_of(people, {**people, "age": people["age"] + 1000})
-    assert propensity(far) > 0.95
+    assert propensity(far).share > 0.95
 
 
 def test_missing_values_of_different_columns_are_different_indicators(rng):
@@ -179,8 +187,8 @@ def test_missing_values_of_different_columns_are_different_indicators(rng):
     with_missing = [np.where(absent, np.nan, part) for part in values]
     only_y = [PairedColumn("x", values[0], values[0]), PairedColumn("y", values[1], with_missing[1])]
     crossed = [PairedColumn("x", with_missing[0], values[0]), PairedColumn("y", values[1], with_missing[1])]
-    assert propensity(only_y) > 0.1
-    assert propensity(crossed) > propensity(only_y)
+    assert propensity(only_y).share > 0.1
+    assert propensity(crossed).share > propensity(only_y).share
 
 
 def test_categories_are_predicted_too(rng):
@@ -277,3 +285,40 @@ def test_wrong_use_raises_an_error():
         shoal.utility(table, table, target="z")
     with pytest.raises(DataError, match="no records"):
         shoal.utility(table, table.head(0))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40))
+def test_hellinger_equals_the_reference_implementation(pairs):
+    before, after = zip(*pairs, strict=True)
+    column = PairedColumn("x", np.array(before, float), np.array(after, float), ("a", "b", "c", "d"))
+    assert hellinger(column) == pytest.approx(naive_rivals.hellinger(before, after), abs=1e-7)
+
+
+def test_hellinger_specks_and_the_null_value_have_the_published_values():
+    before, after = np.repeat([0.0, 1.0, 2.0], [5, 3, 2]), np.repeat([0.0, 1.0, 2.0], [6, 3, 1])
+    assert round(hellinger(PairedColumn("x", before, after, ("a", "b", "c"))), 6) == 0.104193
+    assert largest_difference(np.array([0.2, 0.4, 0.4, 0.6]), np.array([0.4, 0.6, 0.6, 0.8])) == 0.5
+    assert null_pmse(6, 2000, 0.5) == 0.0003125
+
+
+def test_pmse_of_records_drawn_from_the_original_is_its_null_value_on_average():
+    """With the original held fixed the expectation is (m - 1)(1 - c)^2 c / N; for two samples 1 / (1 - c) times it."""
+    rng = np.random.default_rng(1)
+    drawn, sampled = [], []
+    for _ in range(60):
+        left, right = rng.normal(size=(2, 2, 400))
+        rows = rng.integers(0, 400, 400)
+        drawn.append(propensity([PairedColumn(str(j), left[j], left[j][rows]) for j in range(2)]).ratio)
+        sampled.append(propensity([PairedColumn(str(j), left[j], right[j]) for j in range(2)]).ratio)
+    assert abs(np.mean(drawn) - 1) < 4 * np.std(drawn) / np.sqrt(60)
+    assert abs(np.mean(sampled) - 2) < 4 * np.std(sampled) / np.sqrt(60)
+    assert abs(np.mean(sampled) - 1) > 4 * np.std(sampled) / np.sqrt(60)
+
+
+def test_squares_of_indicators_are_not_counted_as_parameters():
+    rng = np.random.default_rng(2)
+    ratios = []
+    for _ in range(60):
+        codes = rng.integers(0, 3, 500).astype(float)
+        ratios.append(propensity([PairedColumn("c", codes, rng.choice(codes, 500), ("a", "b", "c"))]).ratio)
+    assert abs(np.mean(ratios) - 1) < 4 * np.std(ratios) / np.sqrt(60)

@@ -9,6 +9,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from shoal.api.compared_utility import (
+    RIVAL_TEXT,
+    SAME_LINKAGE_HEADINGS,
+    UTILITY_HEADINGS,
+    same_linkage,
+    same_linkage_rows,
+    utility_rows,
+)
 from shoal.core.text import html_table, text_table
 from shoal.errors import ParameterError
 from shoal.schema.requirements import Of
@@ -26,7 +34,7 @@ class Combination:
     Parameters
     ----------
     method, k, l, t
-        What was asked for.
+        What was asked for; k is None for a rival, which gives none.
     of, constant
         What k was asked to count, and whether columns were kept constant within persons, where several were compared.
     selected_method
@@ -58,10 +66,18 @@ class Combination:
         Information loss of the columns that are declared as constant within persons, and of all others.
     reason
         Why it failed; empty if it did not.
+    rival, setting
+        Whether the line is a perturbation that is measured for comparison only, and its amount.
+    il1s, variance, correlation
+        Mean change of a number in units of sqrt(2) standard deviations; mean change of the variances, as a share; mean
+        difference of the correlations, over the quasi-identifiers.
+    hellinger, propensity_ratio, specks
+        Mean Hellinger distance of the columns, pMSE over its null value, and SPECKS; see :func:`shoal.utility`. The
+        propensity scores are those of at most 5,000 records of each table.
     """
 
     method: str
-    k: int
+    k: int | None
     l: float | None = None
     t: float | None = None
     of: str | None = None
@@ -84,10 +100,25 @@ class Combination:
     k_of: str = "rows"
     k_rows: int | None = None
     highest_share: float | None = None
+    rival: bool = False
+    setting: str = ""
+    il1s: float | None = None
+    variance: float | None = None
+    correlation: float | None = None
+    hellinger: float | None = None
+    propensity_ratio: float | None = None
+    specks: float | None = None
+
+    @property
+    def requested_k(self) -> int:
+        """The k that was asked for; 1 for a rival."""
+        return 1 if self.k is None else self.k
 
     @property
     def name(self) -> str:
-        """The combination in a few words: ``mdav k=5 l=3``."""
+        """The combination in a few words: ``mdav k=5 l=3``, ``noise 0.1``."""
+        if self.rival:
+            return f"{self.method} {self.setting}"
         targets = [f"{name}={value:g}" for name, value in (("l", self.l), ("t", self.t)) if value is not None]
         return " ".join([self.method, f"k={self.k}", *targets, *([self.counted] if self.counted else [])])
 
@@ -153,7 +184,10 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Return everything for JSON."""
         persons = {} if self.persons is None else {"persons": self.persons}
-        return {"records": self.records, **persons, "combinations": [asdict(one) for one in self.combinations]}
+        found = {"records": self.records, **persons, "combinations": [asdict(one) for one in self.combinations]}
+        if self.has_rivals:
+            found["same_linkage"] = [asdict(one) for one in same_linkage(self.combinations)]
+        return found
 
     def table(self) -> Any:
         """Return one row per combination as a DataFrame of the library that the table came in."""
@@ -201,10 +235,30 @@ class Comparison:
             for row, one in zip(found, self.combinations, strict=True)
         ]  # fmt: skip
 
+    @property
+    def has_rivals(self) -> bool:
+        """Whether perturbations were measured for comparison."""
+        return any(one.rival for one in self.combinations)
+
+    def utility_rows(self) -> list[tuple[str, ...]]:
+        """Return what analysts keep in each line as rows of text; see :mod:`shoal.api.compared_utility`."""
+        return utility_rows(self.combinations)
+
+    def same_linkage_rows(self) -> list[tuple[str, ...]]:
+        """Return what each rival costs at the record linkage of each grouping, as rows of text."""
+        return same_linkage_rows(self.combinations)
+
+    def _further_tables(self) -> list[str]:
+        tables = ["", text_table(UTILITY_HEADINGS, self.utility_rows())] if self.utility_rows() else []
+        if self.has_rivals:
+            tables += ["", text_table(SAME_LINKAGE_HEADINGS, self.same_linkage_rows()), RIVAL_TEXT]
+        return tables
+
     def __str__(self) -> str:
         return "\n".join(
             [
                 text_table(self.headings, self.rows()),
+                *self._further_tables(),
                 *(f"{name} failed: {reason}" for name, reason in self.reasons().items()),
                 *([self.note] if self.note else []),
             ]
@@ -238,7 +292,7 @@ class Comparison:
         """Return table and picture as one self-contained web page."""
         from shoal.report.comparison import comparison_page
 
-        return comparison_page(self, self.headings)
+        return comparison_page(self, self.headings, UTILITY_HEADINGS, SAME_LINKAGE_HEADINGS)
 
     def write(self, *paths: str | Path, overwrite: bool = True) -> list[Path]:
         """Write ``.csv``, ``.svg``, ``.png`` or ``.html`` files, all of them or none, by extension.
@@ -279,13 +333,14 @@ _WITH_PERSONS = (2, 3, 4, 6, 8, 9)
 def _row(one: Combination) -> tuple[str, ...]:
     targets = "".join(f" {name}={value:g}" for name, value in (("l", one.l), ("t", one.t)) if value is not None)
     method = f"{one.method} ({one.selected_method})" if one.selected_method else one.method
+    level = one.setting if one.rival else f"{one.k}{targets}"
     if one.reason:
-        return (method, f"{one.k}{targets}", *[""] * 7, "failed")
+        return (method, level, *[""] * 7, "failed")
     low, high = (100 * (bound or 0) for bound in (one.record_linkage_low, one.record_linkage_high))
     linkage = f"{_percent(one.record_linkage)} ({low:.1f}–{high:.1f})"
     return (
         method,
-        f"{one.k}{targets}",
+        level,
         _percent(one.information_loss, 2),
         str(one.k_achieved) if one.k_of == Of.ROWS else f"{one.k_achieved} {Of(one.k_of).noun} ({one.k_rows} records)",
         _percent(one.highest_risk),

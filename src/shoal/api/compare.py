@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any
 
 from shoal.api.combinations import Combination, Comparison
+from shoal.api.measured_combinations import measured, measured_rivals
 from shoal.api.protect import (
     PERSON_FIELDS,
     REQUIREMENT_FIELDS,
@@ -28,27 +29,21 @@ from shoal.core.compiled import when_compiling
 from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError, ShoalError, suggestion
-from shoal.evaluate.attribute_disclosure import attribute_disclosure
-from shoal.evaluate.class_risk import class_risk
-from shoal.evaluate.linkage import record_linkage
-from shoal.evaluate.linkage_search import Matcher
-from shoal.evaluate.paired_columns import pair_columns
+from shoal.evaluate.rivals import read_rivals
 from shoal.flow.encoding import fit_encoding
 from shoal.flow.prepare import MethodData, Prepared, prepare
 from shoal.flow.released import Released
 from shoal.methods.registry import get_method
-from shoal.schema.columns import Role, Schema, names_list
+from shoal.schema.columns import Schema, names_list
 from shoal.schema.loading import load
 from shoal.schema.person_options import PersonOptions
 from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions, Sums
 from shoal.schema.requirements import Of, Requirements
-from shoal.tables import Table
 from shoal.tables.frames import backend_of
 
 SMALL_TABLE_RECORDS = 20_000
 DEFAULT_METHODS = ("mdav", "ona-star", "mona")
 DEFAULT_METHODS_LARGE = ("mondrian-v", "mona", "mona-plus")
-_SAMPLE = 2_000
 
 
 @checked
@@ -60,6 +55,7 @@ def compare(
     l: float | Iterable[float] | None = None,
     t: float | Iterable[float] | None = None,
     of: str | Iterable[str] | None = None,
+    against: str | Sequence[str] | None = None,
     schema: Schema | str | Path | None = None,
     decimals: Decimals = "input",
     sums: Sums = "rounded",
@@ -89,6 +85,10 @@ def compare(
         One or several of ``rows``, ``units``, ``households`` and ``histories``: what k counts. Where columns are
         declared as constant within persons, each is tried with and without keeping them constant. Histories and
         constant columns have a search of their own, so that they are tried once and not for each method.
+    against
+        Perturbations of other software to measure beside the groupings: ``noise:0.1,0.2``, ``noise-restored:0.1``,
+        ``rank-swap:0.1``, ``pram:0.2``, or several in turn, ``noise:0.1+pram:0.2``. They give no k, and what they
+        return is never released. Figures are means over five draws.
     schema
         A schema, the path of a schema file, or TOML text.
     decimals, sums
@@ -141,8 +141,9 @@ def compare(
     if not grid:
         raise ParameterError("there is nothing to compare; name at least one method and one k")
     for _, line in grid:  # a k or a target that is never possible is wrong use, not a combination that fails
-        check_k(line.k, line.k)
+        check_k(line.requested_k, line.requested_k)
         _Task.plan_of(full, line, MethodCall(), requested, persons, decimals=decimals)
+    rivals = read_rivals([against] if isinstance(against, str) else list(against or ()))
     progress.stage("preparing")
     prepared = prepare(table, fit_encoding(table, full, distributions=False))
     arrays = MethodData(prepared)
@@ -151,6 +152,7 @@ def compare(
         step = _Named(progress, f"{line.name} ({position} of {len(grid)})")
         task = _Task(prepared, arrays, call, decimals, sums, reading, requested, seed, persons)
         results.append(task.tried(line, step))
+    results += measured_rivals(prepared, rivals, seed, progress)
     counted = None if prepared.units is None or full.unit is None else prepared.units.persons
     return Comparison(_with_efficient(results), table.n_rows, backend_of(table.native), table.inputs, counted)
 
@@ -225,7 +227,7 @@ class _Task:
         **further: Any,
     ) -> Plan:  # fmt: skip
         """Return the plan of a line; options that do not apply to it are left out."""
-        requirements = Requirements(k=line.k, **{**requested, "of": line.of, "l": line.l, "t": line.t})
+        requirements = Requirements(k=line.requested_k, **{**requested, "of": line.of, "l": line.l, "t": line.t})
         if not line.constant:
             columns = (replace(column, constant=None) for column in schema.columns)
             schema = replace(schema, columns=tuple(columns))
@@ -248,7 +250,7 @@ class _Task:
                 seconds = self._timed(line, progress)[1]
             progress.stage("measuring")
             constant = self.prepared.schema.constant
-            return _measured(replace(line, seconds=seconds), released, self.prepared.table, self.seed, constant)
+            return measured(replace(line, seconds=seconds), released, self.prepared.table, self.seed, constant)
         except ShoalError as problem:
             return replace(line, reason=str(problem))
         except MemoryError:
@@ -258,7 +260,7 @@ class _Task:
 
     def _timed(self, line: Combination, progress: Progress) -> tuple[Released, float]:
         started = perf_counter()
-        check_k(line.k, self.prepared.n)
+        check_k(line.requested_k, self.prepared.n)
         plan = self.plan_of(
             self.prepared.schema, line, self.call, self.requested, self.persons, decimals=self.decimals,
             sums=self.sums, reading=self.reading,
@@ -268,52 +270,12 @@ class _Task:
         return released, perf_counter() - started
 
 
-def _measured(
-    line: Combination, released: Released, original: Table, seed: int, constant: Sequence[str]
-) -> Combination:
-    schema, sizes = released.schema, released.classes.sizes
-    classes = class_risk(sizes)
-    persons = None if schema.unit is None else released.recount.persons
-    names = [*schema.protected, *schema.named(Role.CONFIDENTIAL)]
-    before, after = released.paired(original).with_types(names), released.table.with_types(names)
-    paired = pair_columns(before, after, schema.protected, schema)
-    matcher = Matcher(paired)
-    linkage = record_linkage(paired, matcher=matcher, sample=_SAMPLE, seed=seed).success
-    confidential = schema.named(Role.CONFIDENTIAL)
-    attribute = None
-    if confidential:
-        columns = pair_columns(before, after, confidential, schema)
-        attacks = attribute_disclosure(matcher.labels, columns, repeats=3, seed=seed)
-        attribute = max(attack.baseline_adjusted_success for attack in attacks)
-    varying = [column.name for column in schema.quasi if constant and column.name not in constant]
-    runs = released.manifest["method"]["resolved"]
-    selected = ", ".join(dict.fromkeys(run["name"] for run in runs if run["name"] != line.method))
-    return replace(
-        line,
-        selected_method=selected,
-        information_loss=released.loss.information_loss,
-        k_achieved=released.k,
-        k_of=str(released.plan.of),
-        k_rows=int(sizes.min()),
-        highest_risk=classes.prosecutor.highest if persons is None else persons.risk.highest,
-        average_risk=classes.prosecutor.average if persons is None else persons.risk.average,
-        highest_share=None if persons is None else persons.share.highest,
-        record_linkage=linkage.value,
-        record_linkage_low=linkage.low,
-        record_linkage_high=linkage.high,
-        attribute_disclosure=attribute,
-        rows_kept=released.table.n_rows / original.n_rows,
-        constant_loss=None if not constant else released.loss.over(constant),
-        varying_loss=None if not varying else released.loss.over(varying),
-    )
-
-
 def _with_efficient(found: list[Combination]) -> tuple[Combination, ...]:
-    """Mark the combinations that are Pareto-efficient in loss and record linkage."""
+    """Mark the combinations that are Pareto-efficient in loss and record linkage; rivals give no k and are none."""
     measured = [
         (line.information_loss, line.record_linkage)
         for line in found
-        if line.information_loss is not None and line.record_linkage is not None
+        if line.information_loss is not None and line.record_linkage is not None and not line.rival
     ]
 
     def dominated(loss: float, linkage: float) -> bool:
@@ -321,7 +283,7 @@ def _with_efficient(found: list[Combination]) -> tuple[Combination, ...]:
 
     return tuple(
         line
-        if line.information_loss is None or line.record_linkage is None
+        if line.information_loss is None or line.record_linkage is None or line.rival
         else replace(line, efficient=not dominated(line.information_loss, line.record_linkage))
         for line in found
     )

@@ -29,6 +29,13 @@ def compare_command(
         list[str] | None,
         typer.Option(metavar="NAMES", help="What k counts, to compare: rows, units, households, histories."),
     ] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RIVALS",
+            help="Measure noise:0.1,0.2, rank-swap:0.1 or pram:0.2 beside them; never released. Repeatable.",
+        ),
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the table as CSV.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Write the risk-utility figure.")] = None,
     png: Annotated[Path | None, typer.Option(help="The same as PNG; needs the extra png.")] = None,
@@ -42,6 +49,7 @@ def compare_command(
     """
     from shoal.api.combinations import check_comparison_targets
     from shoal.api.compare import compare
+    from shoal.api.compared_utility import RIVAL_TEXT, SAME_LINKAGE_HEADINGS, UTILITY_HEADINGS, UTILITY_TEXT
     from shoal.cli.terminal import console, draw_rows, draw_written, drawn_progress, printable
 
     wanted = ((csv, ".csv"), (svg, ".svg"), (png, ".png"), (html, ".html"))
@@ -55,6 +63,7 @@ def compare_command(
             l=flags.numbers(l, "--l"),
             t=flags.numbers(t, "--t"),
             of=flags.split_names(of),
+            against=" ".join(against or ()).split(),
             schema=given.schema,
             **given.columns(),
             **given.requirements(),
@@ -71,6 +80,10 @@ def compare_command(
         flags.print_json(comparison.to_dict())
     elif not given.quiet:
         draw_rows("", list(comparison.headings), comparison.rows())
+        if comparison.utility_rows():
+            draw_rows("\nutility", list(UTILITY_HEADINGS), comparison.utility_rows())
+        if comparison.has_rivals:
+            draw_rows("\nat the same record linkage", list(SAME_LINKAGE_HEADINGS), comparison.same_linkage_rows())
         for name, reason in comparison.reasons().items():
             console().print(printable(f"{name} failed: {reason}"), soft_wrap=True)
         if comparison.note:
@@ -80,6 +93,9 @@ def compare_command(
             "efficient: no other combination has less loss and less record linkage" + comparison.persons_text,
             soft_wrap=True,
         )
+        console().print(UTILITY_TEXT, soft_wrap=True)
+        if comparison.has_rivals:
+            console().print(RIVAL_TEXT, soft_wrap=True)
         if written:
             draw_written(written)
     if all(line.reason for line in comparison):

@@ -55,7 +55,7 @@ def evaluate_command(
         return
     draw_rows("risk", ["measure", "figure", "baseline", "meaning"], risks.rows())
     draw_rows("\nutility", ["measure", "figure", "meaning"], uses.rows())
-    heads = ["column", "IL1s", "mean", "variance", "quantiles", "distribution", "Wasserstein", "changed"]
+    heads = ["column", "IL1s", "mean", "variance", "quantiles", "distribution", "Wasserstein", "Hellinger", "changed"]
     draw_rows("\ncolumns", heads, uses.column_rows())
     for note in dict.fromkeys([*risks.notes, *uses.notes]):
         console().print(f"\n{printable(note)}", soft_wrap=True)

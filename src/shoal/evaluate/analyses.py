@@ -1,9 +1,7 @@
-"""Agreement of analyses of the release and of the original: regression, propensity score, and prediction.
+"""Agreement of analyses of the release and of the original: regression and prediction.
 
 - Confidence-interval overlap (Karr et al. 2006): a coefficient of the release agrees with that of the original as far
   as their 95 % intervals overlap; 1 is the same interval, 0 none of it.
-- Propensity score (Woo et al. 2009; Snoke et al. 2018): a logistic model with squares and products predicts which table
-  a record is from; pMSE is 0 if the tables cannot be distinguished, and is reported as a share of its largest value.
 - Train on the release, test on the original: a linear or logistic model, against the same model trained on the
   original.
 """
@@ -17,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.evaluate.paired_columns import PairedColumn
-from shoal.evaluate.regression_models import Fit, design, least_squares, logistic, predict, probability
+from shoal.evaluate.propensity_scores import sampled_rows
+from shoal.evaluate.regression_models import Fit, design, least_squares, logistic, predict
 
 Floats = NDArray[np.float64]
-MAX_LOGISTIC_RECORDS = 50_000
-"""The most records of each table that a logistic model is fitted to."""
 _MAX_CATEGORIES = 10
-_MAX_TERMS = 60
 
 
 @dataclass(frozen=True)
@@ -116,31 +112,6 @@ def regression_agreement(
     )
 
 
-def propensity(columns: Sequence[PairedColumn], *, seed: int = 0) -> float | None:
-    """Return pMSE as a share of its largest value: 0 if the tables cannot be distinguished, 1 if every record can.
-
-    The model detects differences of means, variances, products and frequencies only; it does not detect that the values
-    of a microaggregated column repeat.
-    """
-    designs = [design(columns, part)[0] for part in ("original", "released")]
-    if designs[0].shape[1] == 0:
-        return None
-    # both tables get the same indicators: one for each column in which either of them has missing values
-    indicated = np.logical_or.reduce([np.isnan(X).any(axis=0) for X in designs])
-    matrices = [np.hstack([np.nan_to_num(X, nan=0.0), np.isnan(X[:, indicated])]) for X in designs]
-    matrices = [_sampled(X, np.zeros(len(X)), seed + number)[0] for number, X in enumerate(matrices)]
-    y = np.concatenate([np.zeros(len(matrices[0])), np.ones(len(matrices[1]))])
-    X = _with_products(np.vstack(matrices))
-    deviation = X.std(axis=0)
-    X = (X - X.mean(axis=0))[:, deviation > 1e-12] / deviation[deviation > 1e-12]
-    if not X.shape[1]:
-        return 0.0
-    fit = logistic(X, y)
-    share = float(y.mean())
-    scores = probability(np.hstack([np.ones((len(X), 1)), X]), fit.coefficients)
-    return float(((scores - share) ** 2).mean()) / (share * (1 - share))
-
-
 def trained_on_release(
     columns: Sequence[PairedColumn], target: PairedColumn, *, aligned: bool = True, seed: int = 0
 ) -> Prediction | None:
@@ -205,13 +176,4 @@ def _most_frequent(target: PairedColumn) -> int:
 
 
 def _sampled(X: Floats, y: Floats, seed: int) -> tuple[Floats, Floats]:
-    if len(X) <= MAX_LOGISTIC_RECORDS:
-        return X, y
-    rows = np.sort(np.random.default_rng(seed).choice(len(X), MAX_LOGISTIC_RECORDS, replace=False))
-    return X[rows], y[rows]
-
-
-def _with_products(X: Floats) -> Floats:
-    """Return the columns with their squares and products, at most _MAX_TERMS columns in all."""
-    pairs = [(i, j) for i in range(X.shape[1]) for j in range(i, X.shape[1])]
-    return np.hstack([X, *(X[:, [i]] * X[:, [j]] for i, j in pairs[: max(_MAX_TERMS - X.shape[1], 0)])])
+    return sampled_rows(X, seed), sampled_rows(y, seed)

@@ -21,15 +21,14 @@ from shoal.core.progress import SILENT, Progress
 from shoal.core.text import html_table, text_table
 from shoal.errors import DataError, SchemaError, UnknownColumn
 from shoal.evaluate.analyses import (
-    MAX_LOGISTIC_RECORDS,
     Prediction,
     RegressionAgreement,
-    propensity,
     regression_agreement,
     trained_on_release,
 )
 from shoal.evaluate.distribution_distances import (
     cells,
+    hellinger,
     kolmogorov_smirnov,
     pairwise_variation,
     total_variation,
@@ -37,6 +36,7 @@ from shoal.evaluate.distribution_distances import (
 )
 from shoal.evaluate.moments import il1s, joint_moments, mean_shift, quantile_shift, variance_change
 from shoal.evaluate.paired_columns import PairedColumn, pair_columns
+from shoal.evaluate.propensity_scores import MAX_LOGISTIC_RECORDS, propensity
 from shoal.schema.columns import Schema, names_list
 from shoal.schema.loading import check_read_options, complete_schema, load_file_or_frame
 from shoal.schema.plan import ReadOptions
@@ -45,7 +45,17 @@ from shoal.tables.frames import backend_of, data_frame
 
 _MAX_TABLE_COLUMNS = 8
 _HEADER = ("measure", "figure", "meaning")
-_COLUMN_HEADER = ("column", "IL1s", "mean", "variance", "quantiles", "distribution", "Wasserstein", "changed")
+_COLUMN_HEADER = (
+    "column",
+    "IL1s",
+    "mean",
+    "variance",
+    "quantiles",
+    "distribution",
+    "Wasserstein",
+    "Hellinger",
+    "changed",
+)
 _COLUMN_MEANINGS = {
     "il1s": "mean |x - x'| / (sqrt(2) S); 0 is best",
     "mean": "change of the mean, in standard deviations; 0 is best",
@@ -53,6 +63,7 @@ _COLUMN_MEANINGS = {
     "quantiles": "mean distance of the deciles, in standard deviations; 0 is best",
     "distribution": "Kolmogorov-Smirnov distance for numbers, total variation for categories; 0 is best",
     "wasserstein": "mean distance of equal quantiles, in standard deviations; 0 is best",
+    "hellinger": "sqrt(1 - sum sqrt(p p')) of categories, or of numbers cut at the deciles; 0 is best",
     "changed": "share of cells that changed",
 }
 
@@ -75,6 +86,8 @@ class ColumnUtility:
         Largest difference of the distribution functions for numbers, total variation for categories.
     wasserstein
         Mean distance of equal quantiles, in standard deviations.
+    hellinger
+        The Hellinger distance of the distributions, numbers cut at the deciles of the original.
     changed
         The share of cells that changed.
     """
@@ -85,6 +98,7 @@ class ColumnUtility:
     quantiles: float | None
     distribution: float
     wasserstein: float | None
+    hellinger: float
     changed: float | None
 
 
@@ -106,8 +120,9 @@ class Utility:
         Chi-square, largest errors and zero cells of frequency tables up to dimension 2, numbers cut at deciles.
     regression
         Agreement of a regression of the target on the other columns.
-    propensity
-        pMSE as a share of its largest value.
+    propensity, propensity_ratio, specks
+        pMSE as a share of its largest value and over its null value, and SPECKS; see
+        :class:`shoal.evaluate.propensity_scores.PropensityFigures`.
     prediction
         Train on the release, test on the original.
     notes
@@ -125,6 +140,8 @@ class Utility:
     tables: Mapping[str, Any] | None
     regression: RegressionAgreement | None
     propensity: float | None
+    propensity_ratio: float | None
+    specks: float | None
     prediction: Prediction | None
     notes: tuple[str, ...] = ()
     backend: str = field(default="polars", compare=False, kw_only=True)
@@ -133,6 +150,11 @@ class Utility:
     def pairwise(self) -> float | None:
         """The mean total variation of the two-way tables."""
         return float(np.mean(list(self.pairs.values()))) if self.pairs else None
+
+    @property
+    def hellinger(self) -> float:
+        """The mean Hellinger distance of the columns."""
+        return float(np.mean([column.hellinger for column in self.columns.values()]))
 
     def _figures(self) -> list[tuple[str, float, str]]:
         """Return measure, figure and meaning of the measures that apply."""
@@ -151,9 +173,20 @@ class Utility:
         if self.regression is not None:
             meaning = f"mean overlap of the intervals of {self.regression.terms} slopes on {self.regression.target}; "
             found.append(("regression", self.regression.overlap, meaning + "1 is best"))
-        found.append(
-            ("propensity (pMSE)", self.propensity, "share of its maximum; 0: the tables cannot be distinguished")
-        )
+        found += [
+            ("Hellinger", self.hellinger, "mean distance of the distributions of single columns; 0 is best"),
+            ("propensity (pMSE)", self.propensity, "share of its maximum; 0: the tables cannot be distinguished"),
+            (
+                "pMSE / null value",
+                self.propensity_ratio,
+                "1 or less: as near as records drawn at random from the original",
+            ),
+            (
+                "SPECKS",
+                self.specks,
+                "largest difference of the propensity scores; 0: the tables cannot be distinguished",
+            ),
+        ]
         if self.prediction is not None:
             score = f"{self.prediction.score} for {self.prediction.target} on original records for testing, "
             found += [
@@ -203,7 +236,10 @@ class Utility:
             "pairs": [{"columns": list(names), "total_variation": value} for names, value in self.pairs.items()],
             "tables": self.tables,
             "regression": None if self.regression is None else asdict(self.regression),
+            "hellinger": self.hellinger,
             "propensity": self.propensity,
+            "propensity_ratio": self.propensity_ratio,
+            "specks": self.specks,
             "prediction": None if self.prediction is None else asdict(self.prediction),
             "notes": list(self.notes),
         }
@@ -311,6 +347,7 @@ def utility(
     tables = _tables(paired)
     progress.stage("analyses")
     explained = next(column for column in paired if column.name == (target or names[-1]))
+    scores = propensity(paired, seed=seed)
     distances = [figures.il1s for figures in single.values() if figures.il1s is not None]
     return Utility(
         columns=single,
@@ -321,7 +358,9 @@ def utility(
         pairs=pairs,
         tables=tables,
         regression=regression_agreement(paired, explained, seed=seed),
-        propensity=propensity(paired, seed=seed),
+        propensity=None if scores is None else scores.share,
+        propensity_ratio=None if scores is None else scores.ratio,
+        specks=None if scores is None else scores.specks,
         prediction=trained_on_release(paired, explained, aligned=aligned, seed=seed),
         notes=notes,
         backend=backend_of(after.native),
@@ -331,7 +370,7 @@ def utility(
 def _single(column: PairedColumn, *, aligned: bool) -> ColumnUtility:
     changed = _changed(column) if aligned else None
     if not column.numeric:
-        return ColumnUtility(None, None, None, None, total_variation(column), None, changed)
+        return ColumnUtility(None, None, None, None, total_variation(column), None, hellinger(column), changed)
     return ColumnUtility(
         il1s=il1s(column) if aligned else None,
         mean=mean_shift(column),
@@ -339,6 +378,7 @@ def _single(column: PairedColumn, *, aligned: bool) -> ColumnUtility:
         quantiles=quantile_shift(column),
         distribution=kolmogorov_smirnov(column),
         wasserstein=wasserstein(column),
+        hellinger=hellinger(column),
         changed=changed,
     )
 

@@ -108,15 +108,20 @@ def comparison_figure(comparison: Comparison, *, alone: bool = True) -> Markup:
     )
 
 
-def comparison_page(comparison: Comparison, headings: Sequence[str]) -> str:
-    """Return figure and table as one self-contained web page.
+def comparison_page(
+    comparison: Comparison,
+    headings: Sequence[str],
+    utility_headings: Sequence[str],
+    same_linkage_headings: Sequence[str],
+) -> str:
+    """Return figure and tables as one self-contained web page.
 
     Parameters
     ----------
     comparison
         What to show.
-    headings
-        The headings of its rows.
+    headings, utility_headings, same_linkage_headings
+        The headings of its rows, of its rows of utility, and of those at the same record linkage.
     """
     from shoal.report.page import render_page
 
@@ -127,6 +132,8 @@ def comparison_page(comparison: Comparison, headings: Sequence[str]) -> str:
             "figure": comparison_figure(comparison, alone=False),
             "headings": headings,
             "rows": comparison.rows(),
+            "utility_headings": utility_headings,
+            "same_linkage_headings": same_linkage_headings,
             "reasons": comparison.reasons(),
             "persons": bool(comparison.note),
         },
