@@ -64,6 +64,10 @@ def assess(
     m: int | None = None,
     threshold: float = 0.2,
     contributions: bool = False,
+    special_uniques: bool = False,
+    subset_size: int | None = None,
+    k: int = 3,
+    sampling_fraction: float | None = None,
     original: Any = None,
     record: HolderRecord | str | Path | None = None,
     read_options: Mapping[str, Any] | ReadOptions | None = None,
@@ -132,6 +136,15 @@ def assess(
         Records with a re-identification risk above this are counted.
     contributions
         Also measure what each quasi-identifier contributes to the risk.
+    special_uniques
+        Also find the combinations of quasi-identifiers that make records unique, what each column contributes to them,
+        and k for intruders who know only some of the columns.
+    subset_size
+        The largest number of columns that are combined for special uniques; 6 if not given, fewer for large tables.
+    k
+        Classes of fewer records are counted with special uniques, and values of fewer records are never named.
+    sampling_fraction
+        The share of the population that the table is, above 0 and at most 1.
     original
         The original of a released table, which has the unit that the release lacks.
     record
@@ -155,7 +168,7 @@ def assess(
     >>> assess(people, quasi=["age"], confidential=["diagnosis"]).figures()["alpha"]
     1.0
     """
-    for name, number in (("l", l), ("m", m)):
+    for name, number in (("l", l), ("m", m), ("k", k), ("subset_size", subset_size)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1):
             raise ParameterError(f"{name}={number!r} is not possible; choose an integer of at least 1")
     variant = choice(ConfidentialAs, confidential_as, "confidential_as")
@@ -198,6 +211,17 @@ def assess(
         m=m,
         risk=_risk(table, full, matching, threshold),
         contributions=_contributions(table, names, progress) if contributions else None,
+        special_uniques=None
+        if not special_uniques
+        else _special_uniques(
+            table,
+            names,
+            size=subset_size,
+            k=k,
+            sampling_fraction=sampling_fraction,
+            units=persons.codes,
+            progress=progress,
+        ),
         k_with_weight=None if full.released_weight is None else _k(table, full.with_weight, semantics, persons),
         k_with_known=_k(table, full.known_columns, semantics, persons) if full.known else None,
         weight_counts=full.release_weight != ReleaseWeight.UNCHANGED,
@@ -407,3 +431,9 @@ def _contributions(table: Table, names: list[str], progress: Progress) -> Any:
     from shoal.evaluate.contribution import contributions
 
     return contributions(table, names, progress=progress)
+
+
+def _special_uniques(table: Table, names: list[str], **options: Any) -> Any:
+    from shoal.evaluate.special_uniques import special_uniques
+
+    return special_uniques(table, names, **options)

@@ -19,6 +19,19 @@ def assess_command(
     contributions: Annotated[
         bool, typer.Option("--contributions", help="Also show what each quasi-identifier contributes to the risk.")
     ] = False,
+    special_uniques: Annotated[
+        bool,
+        typer.Option("--special-uniques", help="Also show which combinations of columns make records unique."),
+    ] = False,
+    subset_size: Annotated[
+        int | None, typer.Option(help="Largest number of columns that are combined for --special-uniques.")
+    ] = None,
+    k: Annotated[
+        int, typer.Option("-k", "--k", help="With --special-uniques, classes of fewer records are counted as small.")
+    ] = 3,
+    sampling_fraction: Annotated[
+        float | None, typer.Option(help="Share of the population that the table is, for example 0.01.")
+    ] = None,
 ) -> None:
     """Measure every privacy model on a table as it stands: k, alpha, l, p, t, beta, delta, and the risk.
 
@@ -38,6 +51,10 @@ def assess_command(
             m=m,
             threshold=threshold,
             contributions=contributions,
+            special_uniques=special_uniques,
+            subset_size=subset_size,
+            k=k,
+            sampling_fraction=sampling_fraction,
             read_options=given.read_options(),
             progress=progress,
         )
@@ -95,5 +112,27 @@ def _draw(assessment: Any) -> None:
                 for name, part in assessment.contributions.items()
             ],
         )
+    if assessment.special_uniques is not None:
+        _draw_sources(assessment.special_uniques)
     if assessment.missing_semantics == "wildcard":
         console().print("\nmissing values match any value; a record then belongs to several equivalence classes")
+
+
+def _draw_sources(found: Any) -> None:
+    """Print the columns and combinations of columns that make records unique."""
+    from shoal.cli.terminal import console, draw_rows, printable
+
+    heads = ["known columns", "k", f"classes below {found.k}", "minimal uniques", "most records below k in"]
+    draw_rows("\nsources of risk: k for an intruder who knows only some columns", heads, found.known_rows())
+    if found.unique_records:
+        values = f"values of at least {found.k} records with the largest shares"
+        draw_rows("\ncontribution to unique records", ["column", "share of the score", values], found.column_rows())
+        heads = ["combination of columns", "minimal uniques", "share of the score"]
+        draw_rows("\ncombinations that make most records unique", heads, found.combination_rows())
+    if found.dis is not None:
+        share = f"{100 * found.dis:.4g} %"
+        above = int((found.dis_suda > 0.1).sum())
+        text = f"a match with a unique record is correct with a probability of {share} (DIS)"
+        console().print(f"\n{text}; above 10 %: {above:,} records", soft_wrap=True)
+    for line in (found.sentence(), *found.notes):
+        console().print(f"\n{printable(line)}", soft_wrap=True)

@@ -21,6 +21,7 @@ def schema_command(
     force: flags.Force = False,
 ) -> None:
     """Propose a role and a kind for each column, with reasons, as a file to review and correct."""
+    from shoal.api.banding import column_to_band
     from shoal.cli.terminal import console, draw_rows, printable
     from shoal.schema.column_profile import describe_column
     from shoal.schema.inference import infer_schema
@@ -40,6 +41,9 @@ def schema_command(
         from shoal.cli.questions import ask_columns
 
         schema = ask_columns(schema, remarks)
+    banded = column_to_band(table, schema)
+    if banded is not None:
+        remarks[banded[0]] = "; ".join(filter(None, (remarks[banded[0]], banded[1])))
     text = format_schema(schema, file.name if isinstance(file, Path) else "a database", remarks)
     if output is not None:
         write_files({output: lambda target: write_text(target, text)}, private=(output,))
@@ -49,5 +53,7 @@ def schema_command(
         typer.echo(text, nl=False)
     elif not given.quiet:
         draw_rows("", ["column", "role", "kind", "reason"], schema.explain())
+        if banded is not None:
+            console().print(f'\ncolumn "{printable(banded[0])}": {banded[1]}', soft_wrap=True)
         shown = printable(str(output))
         console().print(f"\nwritten: {shown}. Review it, then use it with --schema {shown}", soft_wrap=True)

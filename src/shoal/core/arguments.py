@@ -252,7 +252,16 @@ CHECKS: dict[str, Check] = {
         ("missing", "effort", "confidential_as", "missing_semantics", "l_kind", "mechanism", "unnamed"), _TEXT
     ),
     **dict.fromkeys(
-        ("global_recoding", "contributions", "standardise", "public", "read_identifiers", "overwrite"), _FLAG
+        (
+            "global_recoding",
+            "contributions",
+            "special_uniques",
+            "standardise",
+            "public",
+            "read_identifiers",
+            "overwrite",
+        ),
+        _FLAG,
     ),
     "kinds": _mapping('{"zip": "nominal"}', _is_text),
     "orders": _mapping('{"education": ["low", "high"]}', _is_order),

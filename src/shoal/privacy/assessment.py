@@ -182,6 +182,8 @@ class Assessment:
         Prosecutor, journalist and marketer risk from the sizes of the classes, averaged over records.
     contributions
         The contribution of each quasi-identifier to the risk, if requested.
+    special_uniques
+        The columns and combinations of columns that make records unique, if requested.
     k_with_weight
         k over the quasi-identifiers and the sampling weight, if there is one.
     k_with_known
@@ -225,6 +227,7 @@ class Assessment:
     m: int | None = None
     risk: Any = None
     contributions: Mapping[str, Any] | None = None
+    special_uniques: Any = None
     k_with_weight: int | None = None
     k_with_known: int | None = None
     weight_counts: bool = False
@@ -375,6 +378,7 @@ class Assessment:
             "contributions": None
             if self.contributions is None
             else {name: column.to_dict() for name, column in self.contributions.items()},
+            **({} if self.special_uniques is None else {"special_uniques": self.special_uniques.to_dict()}),
         }
 
     def summary(self) -> str:

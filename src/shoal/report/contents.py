@@ -147,6 +147,7 @@ def _sections(contents: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("distributions", "Distributions", True),
         ("associations", "Associations", contents["associations"]),
         ("risk", "Risk", True),
+        ("sources-of-risk", "Sources of risk", evidence.sources is not None),
         ("attacks", "Attacks", evidence.attacks is not None),
         ("attribute-disclosure", "Attribute disclosure", evidence.confidential),
         ("glossary", "Glossary", True),

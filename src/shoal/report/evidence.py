@@ -21,6 +21,8 @@ from shoal.evaluate.interval_disclosure import interval_disclosure
 from shoal.evaluate.linkage import assignment_linkage, record_linkage
 from shoal.evaluate.linkage_search import Matcher
 from shoal.evaluate.paired_columns import PairedColumn
+from shoal.evaluate.special_uniques import SpecialUniques, special_uniques
+from shoal.evaluate.subset_classes import MAX_BITS
 from shoal.flow.released import Released
 from shoal.privacy.assessment import ColumnAssessment, assess_column
 from shoal.privacy.confidential import read_values
@@ -44,6 +46,7 @@ SAMPLED_RECORDS = 50_000
 THRESHOLD = 0.2
 """Persons with a risk or a share above this are counted."""
 _MAX_CELLS = 60_000_000
+_MAX_SUBSET_CELLS = 100_000_000
 _MAX_ATTACKED_COLUMNS = 8
 _DOMINATING_SHARE = 0.5
 Integers = NDArray[np.int64]
@@ -110,6 +113,8 @@ class Evidence:
     persons_before, persons_after
         Risk of persons and households, where the schema has a unit or a household and the persons of the rows are
         known.
+    sources
+        The columns and combinations of columns that make records of the original unique.
     lost
         The categories that the released table does not have any more, for each column that lost some.
     notes
@@ -125,6 +130,7 @@ class Evidence:
     association: AssociationMatrix | None = None
     dominated: dict[str, float] = field(default_factory=dict)
     lost: dict[str, LostCategories] = field(default_factory=dict)
+    sources: SpecialUniques | None = None
     notes: tuple[str, ...] = ()
     persons_before: PersonFigures | None = None
     persons_after: PersonFigures | None = None
@@ -172,6 +178,7 @@ def measure_evidence(released: Released, original: Table | None = None) -> Evide
     if original is not None and tables.original is not None:
         before = _class_risk(tables.original, schema, class_labels(original, schema.with_weight))
         evidence = replace(evidence, before=before, persons_before=_persons(released, original))
+        evidence = replace(evidence, sources=_sources(original, released))
         evidence = _with_attacks(evidence, released, tables, labels, assessed)
     if len(assessed) < len(confidential):
         note = (
@@ -193,6 +200,14 @@ def _class_risk(table: Table, schema: Schema, labels: Integers) -> ClassRisk:
     coarse = labels if weight is None else class_labels(table, schema.protected)
     population = population_sizes(table, schema.protected, coarse, sampling_weight=weight)
     return class_risk(np.bincount(labels), population=of_finer_classes(population, coarse, labels))
+
+
+def _sources(original: Table, released: Released) -> SpecialUniques | None:
+    """Return what makes records of the original unique; None where there are too many quasi-identifiers to combine."""
+    names, k = released.schema.protected, max(released.grouping.k, 2)
+    if len(names) > MAX_BITS:
+        return None
+    return special_uniques(original, names, k=k, units=_units(released), cells=_MAX_SUBSET_CELLS)
 
 
 def _units(released: Released) -> Integers | None:
