@@ -80,7 +80,19 @@ class DataError(ShoalError, ValueError):
 
 
 class MissingValues(DataError):
-    """Quasi-identifiers have missing values and no policy for them was chosen."""
+    """Quasi-identifiers have missing values and no policy for them was chosen.
+
+    Parameters
+    ----------
+    text
+        The sentence, in the words of Python.
+    command_line
+        The same in the words of the command line; empty where both are the same.
+    """
+
+    def __init__(self, text: str, command_line: str = "") -> None:
+        super().__init__(text)
+        self.command_line = command_line
 
 
 class FileProblem(ShoalError, OSError):

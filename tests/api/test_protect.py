@@ -156,7 +156,7 @@ def test_ranges_are_text_that_holds_the_group():
     assert release.data["when"].to_list() == ["2020-01-01 to 2020-01-03"] * 6
 
 
-@pytest.mark.parametrize("policy", ["by-pattern", "impute"])
+@pytest.mark.parametrize("policy", ["fill", "suppress", "by-pattern", "impute"])
 def test_no_record_with_missing_values_is_ever_lost(policy):
     people, release = protect_patients(n=200, missing_share=0.2, missing=policy)
     assert release.data.height == people.height
@@ -354,7 +354,11 @@ def nasty_frames(draw):
 
 
 @settings(max_examples=60)
-@given(nasty_frames(), st.sampled_from(["by-pattern", "impute"]), st.sampled_from([None, "medoid", "mode"]))
+@given(
+    nasty_frames(),
+    st.sampled_from(["fill", "suppress", "by-pattern", "impute"]),
+    st.sampled_from([None, "medoid", "mode"]),
+)
 def test_k_holds_for_every_kind_of_table(case, missing, recode):
     frame, k = case
     try:
@@ -371,7 +375,7 @@ def test_k_holds_for_every_kind_of_table(case, missing, recode):
 
 
 def test_every_policy_is_tested_here():
-    assert {str(policy) for policy in Missing} == {"error", "by-pattern", "impute", "category"}
+    assert {str(policy) for policy in Missing} == {"error", "fill", "suppress", "by-pattern", "impute", "category"}
 
 
 def test_group_works_on_plain_arrays():

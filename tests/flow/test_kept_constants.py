@@ -215,7 +215,7 @@ def test_bad_input_gives_one_sentence(given, problem):
 
 def test_missing_values_of_varying_columns_need_a_value():
     table = visits(seed=6).with_columns(dose=pl.when(pl.col("row") % 9 == 0).then(None).otherwise(pl.col("dose")))
-    with pytest.raises(shoal.errors.DataError, match="missing=impute"):
+    with pytest.raises(shoal.errors.DataError, match="missing=fill"):
         protect(table, missing="by-pattern", k=3)
     release = protect(table, missing="impute")
     assert several_values(whose(release, table)) == 1
@@ -253,7 +253,7 @@ def test_verify_counts_constants(tmp_path):
     assert found.several_values["dose"] == found.to_dict()["several_values"]["dose"] == several
 
 
-@pytest.mark.parametrize("missing", ["category", "by-pattern", "impute"])
+@pytest.mark.parametrize("missing", ["category", "by-pattern", "impute", "fill", "suppress"])
 @pytest.mark.parametrize("mode", [{"constant": ["age", "sex"]}, {"constant": None, "keep_links": True}])
 def test_missing_values_and_sampling_weights(missing, mode):
     table = visits(persons=90, seed=8)

@@ -74,7 +74,7 @@ def protect(
     sampling_weight: str | None = None,
     release_weight: str | None = None,
     known: Sequence[str] | None = None,
-    missing: str | None = None,
+    missing: str | Mapping[str, str] | None = None,
     recode: str | Mapping[str, str] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
     global_recoding: bool = False,
@@ -163,7 +163,10 @@ def protect(
     known
         Further columns that an intruder may know; k is also counted with them and printed beside k.
     missing
-        Missing values of quasi-identifiers: ``error`` (default), ``by-pattern``, ``impute`` or ``category``.
+        Missing values of quasi-identifiers: ``error`` (default); ``fill`` (records are grouped by their known cells,
+        and missing cells get the representative of their group); ``suppress`` (grouped likewise; a column that mixes
+        known and missing cells in a group is emptied in that group); ``by-pattern``, ``impute`` or ``category``. For
+        all quasi-identifiers, or a mapping from names.
     recode
         ``mean``, ``median``, ``mode``, ``medoid``, ``range``, ``midrange``, ``min``, ``max``, ``set``, ``hierarchy``,
         ``suppress`` or ``frequencies`` (a record of the group, selected such that frequency tables are kept) for all
@@ -295,7 +298,7 @@ def run_plan(
     """
     check_k(plan.requirements.k, table.n_rows)
     progress.stage("preparing")
-    prepared = prepare(table, fit_encoding(table, plan.schema, distributions=False))
+    prepared = prepare(table, fit_encoding(table, plan.schema, distributions=False), k=plan.requirements.k)
     if prepared.large:
         from shoal.flow.needed_memory import check_needed_memory
 

@@ -87,7 +87,8 @@ def _run() -> int:
         _say(str(problem))
         return 1
     except ShoalError as problem:
-        _say(str(problem).replace("nothing was written", _written()))
+        text = getattr(problem, "command_line", "") or str(problem)
+        _say(text.replace("nothing was written", _written()))
         return 2
     except Terminated:
         _say(f"terminated; {_written()}")

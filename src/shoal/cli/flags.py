@@ -145,7 +145,13 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
     "treatment": {
         "column_weight": (_names("Weights of columns in distances, for example age=2,income=0.5.", "NAME=X"), None),
         "missing": (
-            _one(str, "Missing values of quasi-identifiers: error (default), by-pattern, impute or category."), None,
+            _names(
+                "Missing values of quasi-identifiers: error (default), fill (group by the known cells, give missing "
+                "ones the representative), suppress (empty the column of a group that has some), by-pattern, impute "
+                "or category; for all columns or NAME=P.",
+                "[NAME=]P",
+            ),
+            None,
         ),
         "recode": (
             _names(
@@ -289,8 +295,8 @@ class Given:
         if "column_weight" in self.values:
             arguments |= {
                 "column_weights": split_numbers(self.values.get("column_weight"), "--column-weight") or None,
-                "missing": self.values.get("missing"),
-                "recode": _recodes(self.values.get("recode")),
+                "missing": _one_or_pairs(self.values.get("missing"), "--missing"),
+                "recode": _one_or_pairs(self.values.get("recode"), "--recode"),
             }
         return arguments
 
@@ -429,12 +435,14 @@ def _ordinal_pairs(texts: Sequence[str] | None) -> dict[str, str]:
     return pairs
 
 
-def _recodes(texts: Sequence[str] | None) -> str | dict[str, str] | None:
-    recodes = split_names(texts) or []
-    single = [text for text in recodes if "=" not in text]
-    if single and len(recodes) > 1:
-        raise ParameterError(f"--recode {','.join(recodes)}: give one for all columns, or NAME=R for each")
-    return single[0] if single else split_pairs(texts, "--recode") or None
+def _one_or_pairs(texts: Sequence[str] | None, option: str) -> str | dict[str, str] | None:
+    """Return one word for all columns, or words by column."""
+    given = split_names(texts) or []
+    single = [text for text in given if "=" not in text]
+    if single and len(given) > 1:
+        letter = option.removeprefix("--")[0].upper() if option == "--recode" else "P"
+        raise ParameterError(f"{option} {','.join(given)}: give one for all columns, or NAME={letter} for each")
+    return single[0] if single else split_pairs(texts, option) or None
 
 
 def print_json(result: Mapping[str, Any]) -> None:

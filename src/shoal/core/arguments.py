@@ -171,6 +171,13 @@ def _is_hierarchy(value: Any) -> bool:
     return isinstance(value, str | Path | Mapping) or type(value).__name__ == "Hierarchy"
 
 
+def _missing(name: str, value: Any) -> None:
+    if isinstance(value, Mapping):
+        _mapping('{"age": "fill"}', _is_text)(name, value)
+    elif not isinstance(value, str):
+        raise ParameterError(f"{name} must be a text such as fill, or a mapping of columns, not {_shown(value)}")
+
+
 def _recode(name: str, value: Any) -> None:
     if not isinstance(value, str):
         _mapping('{"age": "median"}', _is_text)(name, value)
@@ -248,9 +255,7 @@ def _name(name: str, value: Any) -> None:
 CHECKS: dict[str, Check] = {
     **dict.fromkeys(("quasi", "confidential", "identifiers", "other", "strata", "columns"), _names),
     **dict.fromkeys(("sampling_weight", "target", "unit", "household", "time"), _name),
-    **dict.fromkeys(
-        ("missing", "effort", "confidential_as", "missing_semantics", "l_kind", "mechanism", "unnamed"), _TEXT
-    ),
+    **dict.fromkeys(("effort", "confidential_as", "missing_semantics", "l_kind", "mechanism", "unnamed"), _TEXT),
     **dict.fromkeys(
         (
             "global_recoding",
@@ -269,6 +274,7 @@ CHECKS: dict[str, Check] = {
     "hierarchies": _mapping('{"job": "jobs.csv"}', _is_hierarchy),
     "options": _mapping('{"effort": "best"}', lambda _: True),
     "recode": _recode,
+    "missing": _missing,
     "method": _method,
     "methods": _methods,
     "schema": _named("Schema", "str", "Path", source="a shoal.Schema, the path of a schema file or TOML text"),

@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 
 from shoal.core.group_statistics import group_median_records, group_modes, group_ranges
-from shoal.core.grouping import Grouping
+from shoal.core.grouping import Groups
 from shoal.core.text import text_of
 from shoal.flow.encoding import CategoryEncoding, ColumnEncoding, Floats, NumericEncoding, from_polars, is_view
 from shoal.flow.exact_numbers import EXACT, FloatNumbers, exact_numbers
@@ -76,7 +76,7 @@ class ColumnTask:
     entry: ColumnEncoding
     series: Series
     values: Floats
-    grouping: Grouping
+    grouping: Groups
     original: Floats
     weights: Floats | None
     recode: Recode
@@ -99,7 +99,7 @@ class ColumnTask:
             return self._means(keys)
         if self.recode in {Recode.MIDRANGE, Recode.MEDIAN}:
             return self._between_records()
-        records = self._records(selected)
+        records = self.records(selected)
         return self._released(self._gathered(records), self.values[records])
 
     def _means(self, keys: Words) -> RecodedColumn:
@@ -119,7 +119,7 @@ class ColumnTask:
         loss = mean_loss(entry, spread, found.offsets, totals=not self.series.dtype.is_temporal())
         return taken(released, grouping.labels), loss
 
-    def _records(self, selected: Integers | None) -> Integers:
+    def records(self, selected: Integers | None) -> Integers:
         """Return the record of each group whose value is released."""
         if self.recode in {Recode.MEDOID, Recode.FREQUENCIES}:
             assert selected is not None

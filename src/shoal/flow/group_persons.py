@@ -97,7 +97,7 @@ def _check_blocks(blocks: Blocks, owners: Integers, plan: Plan) -> None:
         advice = (
             "use strata that are constant within persons"
             if plan.schema.strata
-            else "choose missing=impute or missing=category"
+            else "choose missing=fill or missing=suppress"
         )
         raise DataError(
             f"{persons} rows in several {reason}, which no group crosses, so that whole persons cannot be grouped; "
@@ -110,7 +110,8 @@ def _check_constant(prepared: Prepared, plan: Plan, blocks: Blocks, owners: Inte
     for name in plan.schema.constant:
         values = prepared.values(name, blocks.suppressed)
         codes = np.unique(values, return_inverse=True)[1].reshape(-1)  # equal NaN are one value
-        pairs = np.unique(np.column_stack([owners, codes]), axis=0)
+        pairs = np.column_stack([owners, codes])
+        pairs = np.unique(pairs[~np.isnan(values)] if name in prepared.by_known else pairs, axis=0)
         several = int((np.bincount(pairs[:, 0]) > 1).sum())
         if several:
             kept = "persons" if plan.schema.unit else "households"

@@ -60,7 +60,7 @@ def build_manifest(
         "schema": _schema_entry(plan, recoded),
         "requirements": requirements_dict(plan.requirements),
         "method": _method_entry(plan, grouped, digits),
-        "missing_values": {"imputed": dict(prepared.imputed), "suppressed": dict(grouped.blocks.added)},
+        "missing_values": _missing_entry(prepared, grouped, recoded),
         "k": _k_entry(plan, recount),
         "recount": recount_entry(
             plan.schema.protected, plan.schema.named(Role.CONFIDENTIAL), table.names, plan.of, plan.schema.code
@@ -82,6 +82,16 @@ def build_manifest(
         manifest["achieved"] = _achieved_entry(plan, recount.assessment)
         manifest["confidential_compared"] = dict(recount.compared)
     return manifest
+
+
+def _missing_entry(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> JsonDict:
+    """Return how many missing cells changed, and how many known ones were emptied because of them, by column."""
+    entry: JsonDict = {"imputed": dict(prepared.imputed), "suppressed": dict(grouped.blocks.added)}
+    if recoded.cells:
+        for word in ("filled", "emptied"):
+            counts = {name: getattr(cells, word) for name, cells in recoded.cells.items()}
+            entry[word] = {name: count for name, count in counts.items() if count}
+    return entry
 
 
 def stated_plan_digest(manifest: JsonDict) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.grouping import Grouping
+from shoal.core.grouping import Groups
 from shoal.flow.encoding import Floats, NumericEncoding
 from shoal.recoding.loss import ColumnLoss
 
@@ -64,7 +64,7 @@ def measure_spread(
     entry: NumericEncoding,
     original: Floats,
     means: Floats,
-    grouping: Grouping,
+    grouping: Groups,
     weights: Floats | None,
     *,
     complete: bool,

@@ -35,6 +35,10 @@ DENSE_CELLS = 2**27
 """The most coordinates of a table, a gigabyte of float64, beyond which categories are not coordinates of their own."""
 Integers = NDArray[np.int64]
 Masks = Mapping[str, NDArray[np.bool_]]
+KNOWN_CELLS = frozenset({Missing.FILL, Missing.SUPPRESS})
+"""The policies by which records are grouped by their known cells."""
+MIXED_DISTANCE = 4.0
+"""The squared distance that is added where one cell is known and the other, to be suppressed, is missing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,8 @@ class Prepared:
         The missing cells of the columns whose missingness pattern no group may mix.
     imputed
         How many missing cells of which column were imputed.
+    by_known
+        The missing cells of the columns by whose known cells records are grouped (``fill`` and ``suppress``).
     weights
         Sampling weights, if there are any.
     units
@@ -72,6 +78,7 @@ class Prepared:
     units: UnitIndex | None = None
     whole: Prepared | None = None
     rows: Integers | None = None
+    by_known: Masks = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Prepared: {self.n:,} records, {len(self.encoding.quasi)} quasi-identifiers>"
@@ -98,10 +105,12 @@ class Prepared:
         if rows.size == self.n:
             return self
         taken = {name: mask[rows] for name, mask in self.by_pattern.items()}
+        known = {name: mask[rows] for name, mask in self.by_known.items()}
         return replace(
             self, table=self.table.in_order(rows), strata=None if self.strata is None else self.strata[rows],
             by_pattern=taken, weights=None if self.weights is None else self.weights[rows],
             units=None if self.units is None else self.units.in_order(rows), whole=self, rows=rows,
+            by_known=known,
         )  # fmt: skip
 
     @property
@@ -109,6 +118,10 @@ class Prepared:
         """The distributions of confidential attributes in the whole table, where these records are a part of it."""
         complete = self.whole is not None or self.n == self.encoding.records
         return () if complete else self.encoding.confidential
+
+    def policy(self, name: str) -> Missing:
+        """Return what happens to the missing cells of a column."""
+        return self.schema[name].missing or self.schema.missing
 
     def counted(self, requirements: Requirements) -> Integers | None:
         """Return the person or household of each row, where k counts these; None where it counts rows."""
@@ -183,9 +196,15 @@ class MethodData:
     def _widths(self, *, shared: bool) -> list[int]:
         """Return the number of coordinates of each quasi-identifier."""
         return [
-            entry.shared_width if shared and isinstance(entry, CategoryEncoding) else entry.width
+            (entry.shared_width if shared and isinstance(entry, CategoryEncoding) else entry.width)
+            + (entry.column.name in self._marked)
             for entry in self.prepared.encoding.quasi
         ]
+
+    @property
+    def _marked(self) -> set[str]:
+        """The columns with a further coordinate that keeps known and missing cells apart, because mixed groups lose."""
+        return {name for name in self.prepared.by_known if self.prepared.policy(name) == Missing.SUPPRESS}
 
     def mixed(self) -> Floats:
         """Return one column per quasi-identifier: a standardised number, or the code of a category."""
@@ -238,6 +257,10 @@ class MethodData:
         for entry, width in zip(entries, widths, strict=True):
             values = self.prepared.values(entry.column.name, self.suppressed)
             inside = points[:, start : start + width]
+            if entry.column.name in self._marked:
+                mark = np.sqrt(MIXED_DISTANCE * entry.column.weight)
+                inside[:, -1] = self.prepared.by_known[entry.column.name] * mark
+                inside = inside[:, :-1]
             if isinstance(entry, CategoryEncoding):
                 entry.fill_coordinates(values, inside, shared=shared)
             else:
@@ -247,7 +270,7 @@ class MethodData:
 
 
 @checked
-def prepare(table: Table, encoding: Encoding) -> Prepared:
+def prepare(table: Table, encoding: Encoding, *, k: int | None = None) -> Prepared:
     """Prepare a table, or a part of one, with the encoding of the whole table.
 
     Parameters
@@ -256,6 +279,8 @@ def prepare(table: Table, encoding: Encoding) -> Prepared:
         The records to be grouped.
     encoding
         The encoding, fitted to the whole table.
+    k
+        The minimum group size, if known: an error about missing values then states how many cells a policy changes.
 
     Returns
     -------
@@ -268,7 +293,7 @@ def prepare(table: Table, encoding: Encoding) -> Prepared:
     masks = {column.name: missing_mask(table.column(column.name)) for column in schema.quasi}
     masks = {name: mask for name, mask in masks.items() if mask.any()}
     policies = {name: schema[name].missing or schema.missing for name in masks}
-    check_missing({name: int(mask.sum()) for name, mask in masks.items()}, policies, schema)
+    check_missing({name: int(mask.sum()) for name, mask in masks.items()}, policies, schema, table.n_rows, k)
     units = read_units(table, schema)
     check_dominant(units, schema)
     return Prepared(
@@ -279,19 +304,19 @@ def prepare(table: Table, encoding: Encoding) -> Prepared:
         {name: int(mask.sum()) for name, mask in masks.items() if policies[name] == Missing.IMPUTE},
         sampling_weights(table, schema),
         units,
+        by_known={name: mask for name, mask in masks.items() if policies[name] in KNOWN_CELLS},
     )
 
 
-def check_missing(counts: Mapping[str, int], policies: Mapping[str, Missing], schema: Schema) -> None:
+def check_missing(
+    counts: Mapping[str, int], policies: Mapping[str, Missing], schema: Schema, records: int, k: int | None = None
+) -> None:
     """Raise where values are missing and no policy was chosen, or the policy does not suit the column."""
     refused = [name for name, policy in policies.items() if policy == Missing.ERROR]
     if refused:
-        listed = ", ".join(f'"{name}" ({counts[name]})' for name in refused)
-        raise MissingValues(
-            f"missing values in {listed}; choose what happens to them with missing= (command line: --missing): "
-            "by-pattern (records are grouped only with records that have the same missingness pattern), impute (median "
-            "or most frequent value), or category (nominal columns only)"
-        )
+        from shoal.flow.missing_advice import missing_advice
+
+        raise MissingValues(*missing_advice({name: counts[name] for name in refused}, records, k))
     unsuited = [
         name for name, policy in policies.items() if policy == Missing.CATEGORY and schema[name].kind != Kind.NOMINAL
     ]
@@ -299,7 +324,9 @@ def check_missing(counts: Mapping[str, int], policies: Mapping[str, Missing], sc
         listed = ", ".join(f'"{name}" ({counts[name]}, {schema[name].kind})' for name in unsuited)
         raise MissingValues(
             f"missing=category works for nominal columns only, but there are missing values in {listed}; choose "
-            "missing=by-pattern or missing=impute for these"
+            "missing=fill, suppress, by-pattern or impute for these",
+            f"--missing category works for nominal columns only, but there are missing values in {listed}; choose "
+            "fill, suppress, by-pattern or impute for these",
         )
 
 

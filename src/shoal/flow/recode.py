@@ -8,7 +8,7 @@ belongs to the objective of the method; otherwise mean, median or mode.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import narwhals as nw
@@ -34,6 +34,7 @@ from shoal.tables import Table
 
 if TYPE_CHECKING:
     from shoal.core.frequency_errors import FrequencyErrors
+    from shoal.flow.known_cells import ChangedCells
     from shoal.tables.table import Series
 
 _OF_OBJECTIVE = {
@@ -59,11 +60,14 @@ class Recoded:
         What that cost.
     recodes
         What replaced the values of each quasi-identifier.
+    cells
+        How many cells of a column were filled or emptied, where records were grouped by their known cells.
     """
 
     table: Table
     loss: Loss
     recodes: Mapping[str, Recode]
+    cells: Mapping[str, ChangedCells] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Recoded: {self.table.n_rows:,} records, information loss {100 * self.loss.information_loss:.2f} %>"
@@ -114,6 +118,7 @@ def recode_table(
     grouping, table = grouped.grouping, prepared.table
     columns: dict[str, Series] = {}
     losses: dict[str, ColumnLoss] = {}
+    cells: dict[str, ChangedCells] = {}
     for layer in _layers(prepared, grouped):
         inside = {entry.column.name: recodes[entry.column.name] for entry in layer.entries}
         selected = _selected_records(prepared, grouped, layer, inside, data, progress)
@@ -127,7 +132,14 @@ def recode_table(
                 entry, table.column(name), values, layer.grouping, prepared.original(name) if changed else values,
                 layer.weights, recodes[name], decimals, sums,
             )  # fmt: skip
-            columns[name], losses[name] = task.recoded(selected.get(recodes[name]), keys)
+            chosen = selected.get(recodes[name])
+            if name in prepared.by_known:
+                from shoal.flow.known_cells import recode_known
+
+                found, cells[name] = recode_known(task, prepared.policy(name), chosen, keys)
+            else:
+                found = task.recoded(chosen, keys)
+            columns[name], losses[name] = found
             progress.advance()
     losses = {entry.column.name: losses[entry.column.name] for entry in prepared.encoding.quasi}
     if prepared.whole is not None:
@@ -139,7 +151,7 @@ def recode_table(
     errors = _table_errors(prepared, recodes, columns) if prepared.whole is None else None
     objective = _comparable_objective(prepared, grouped)
     loss = Loss(losses, *size_measures(grouping), frequency_tables=errors, objective=objective)
-    return Recoded(released, loss, recodes)
+    return Recoded(released, loss, recodes, cells)
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,12 +90,30 @@ def _remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> tuple[Re
         were = "was" if count == 1 else "were"
         text = f'{cells} of "{name}" {were} suppressed because the missingness pattern was too rare'
         remarks.append(Remark("suppressed", name, text))
+    remarks += _cell_remarks(recoded)
     for name, loss in recoded.loss.columns.items():
         if loss.information_loss > HEAVY_LOSS:
             text = f'column "{name}" lost {100 * loss.information_loss:.0f} % of its information'
             remarks.append(Remark("heavy-loss", name, text))
     remarks += _lost_categories(prepared, recoded)
     return (*remarks, *_weight_remarks(prepared, grouped, recoded), *_vector_remarks(grouped.outcome, prepared.n))
+
+
+def _cell_remarks(recoded: Recoded) -> list[Remark]:
+    """Return how many cells were filled or emptied in groups that mix known and missing cells, by column."""
+    remarks = []
+    for name, cells in recoded.cells.items():
+        groups = "1 group" if cells.groups == 1 else f"{cells.groups:,} groups"
+        if cells.filled:
+            amount = "1 missing value" if cells.filled == 1 else f"{cells.filled:,} missing values"
+            text = f'{amount} of "{name}" got the representative of the known cells of {groups}'
+            remarks.append(Remark("filled", name, text))
+        if cells.emptied:
+            amount = "1 value" if cells.emptied == 1 else f"{cells.emptied:,} values"
+            were = "was" if cells.emptied == 1 else "were"
+            text = f'{amount} of "{name}" {were} emptied in {groups} that also had missing values'
+            remarks.append(Remark("emptied", name, text))
+    return remarks
 
 
 def _code_remarks(prepared: Prepared) -> tuple[Remark, ...]:

@@ -36,6 +36,14 @@ _REPLACED_BY = {
     Recode.FREQUENCIES: "the value of a record, selected such that frequency tables are kept",
 }
 _MISSING = {
+    Missing.FILL: (
+        "Records were grouped by their known cells; a missing cell got the representative of the known cells of its "
+        "group."
+    ),
+    Missing.SUPPRESS: (
+        "Records were grouped by their known cells; a column with known and missing cells in a group was emptied in "
+        "that group."
+    ),
     Missing.BY_PATTERN: (
         "Records were grouped only with records that have the same missingness pattern; missing values stay missing."
     ),

@@ -38,7 +38,9 @@ _ADVICE = {
     "constant-columns": "Declare them with --constant (Python: constant), or decide that they may vary.",
     "few-persons": "Count persons: leave out --of rows (Python: of).",
     "imputed": "Check that imputed values are acceptable, or choose another treatment of missing values.",
-    "suppressed": "Impute missing values, or choose a smaller k, to suppress fewer values.",
+    "suppressed": "Choose missing=fill or suppress, which change the groups concerned only, or a smaller k.",
+    "filled": "Check that values of neighbours are acceptable in place of missing ones; suppress keeps them missing.",
+    "emptied": "Choose missing=fill or a smaller k, to empty fewer values.",
 }
 _NOTABLE_DISCLOSURE = 0.1
 _LARGE_SHARE = 0.5
@@ -149,6 +151,14 @@ def public_findings(released: Released) -> list[Finding]:
     missing = released.manifest["missing_values"]
     findings += [Finding(f'Missing values of "{name}" were imputed before protection.') for name in missing["imputed"]]
     findings += [Finding(f'Some values of "{name}" were suppressed.') for name in missing["suppressed"]]
+    findings += [
+        Finding(f'{count:,} missing values of "{name}" hold the representative of their group.')
+        for name, count in missing.get("filled", {}).items()
+    ]
+    findings += [
+        Finding(f'{count:,} values of "{name}" were emptied, in groups that also had missing values.')
+        for name, count in missing.get("emptied", {}).items()
+    ]
     return findings
 
 

@@ -54,6 +54,8 @@ class Missing(StrEnum):
     """What happens to missing values of quasi-identifiers before grouping."""
 
     ERROR = "error"
+    FILL = "fill"
+    SUPPRESS = "suppress"
     BY_PATTERN = "by-pattern"
     IMPUTE = "impute"
     CATEGORY = "category"
@@ -407,7 +409,7 @@ class Schema:
         sampling_weight: str | None = None,
         release_weight: str | None = None,
         known: Sequence[str] | None = None,
-        missing: str | None = None,
+        missing: str | Mapping[str, str] | None = None,
         hierarchies: Mapping[str, Any] | None = None,
         constant: Sequence[str] | None = None,
         keep_links: bool | None = None,
@@ -437,6 +439,7 @@ class Schema:
             self[name]  # an unknown name is an error
             columns[name] = replace(columns[name], **change)
         columns = _with_recode(columns, recode)
+        columns = _with_missing(columns, missing)
         for name, hierarchy in (hierarchies or {}).items():
             self[name]  # an unknown name is an error
             columns[name] = replace(columns[name], hierarchy=hierarchy)
@@ -446,7 +449,7 @@ class Schema:
             columns=tuple(columns.values()),
             strata=self.strata if strata is None else tuple(names_list(strata)),
             sampling_weight=self.sampling_weight if sampling_weight is None else sampling_weight,
-            missing=self.missing if missing is None else choice(Missing, missing, "missing"),
+            missing=choice(Missing, missing, "missing") if isinstance(missing, str) else self.missing,
             unnamed=self.unnamed if unnamed is None else role_of_option(unnamed),
             release_weight=(
                 self.release_weight
@@ -564,6 +567,17 @@ def _with_recode(columns: dict[str, Column], recode: str | Mapping[str, str] | N
         if name not in columns:
             raise UnknownColumn(name, columns)
         columns[name] = replace(columns[name], recode=choice(Recode, text, "recode"))
+    return columns
+
+
+def _with_missing(columns: dict[str, Column], missing: str | Mapping[str, str] | None) -> dict[str, Column]:
+    """Return the columns with policies by name; one policy for all is that of the schema."""
+    if missing is None or isinstance(missing, str):
+        return columns
+    for name, text in missing.items():
+        if name not in columns:
+            raise UnknownColumn(name, columns)
+        columns[name] = replace(columns[name], missing=choice(Missing, text, "missing"))
     return columns
 
 

@@ -40,7 +40,7 @@ _HEADER = """\
 #           constant = true (one value in all rows of a person)
 
 {unnamed}
-missing = "{missing}"        # error | by-pattern | impute | category
+missing = "{missing}"        # error | fill | suppress | by-pattern | impute | category
 strata = [{strata}]              # no group crosses these columns
 known = [{known}]               # further columns that an intruder may know; k is also counted with them
 {sampling}
