@@ -357,16 +357,25 @@ def run_prepared(
 
 def _run_by_persons(prepared: Prepared, plan: Plan, arrays: MethodData, blocks: Blocks, progress: Progress) -> Released:
     """Run the stages after preparing where whole persons are grouped; rows that are suppressed are left out."""
-    from shoal.flow.group_persons import group_persons, require_confidential
+    from shoal.flow.group_persons import group_persons, requirements_of
     from shoal.flow.satisfy import read_confidential
 
     confidential = read_confidential(prepared.table, plan.schema, plan.requirements)
-    if confidential is not None:
-        confidential.check_achievable(plan.requirements, blocks)
-    part, grouped = group_persons(prepared, plan, data=arrays, blocks=blocks, progress=progress)
-    if confidential is not None:
-        require_confidential(part, grouped, confidential, plan)
-    recoded = recode_table(part, grouped, decimals=plan.decimals, sums=plan.sums, progress=progress)
+    part, grouped = group_persons(
+        prepared, plan, data=arrays, blocks=blocks, confidential=confidential, progress=progress
+    )
+
+    def recode(groups: Grouped) -> Recoded:
+        return recode_table(part, groups, decimals=plan.decimals, sums=plan.sums, progress=progress)
+
+    recoded = recode(grouped)
+    rule = None if grouped.outer is None else requirements_of(part, plan, confidential)
+    if rule is not None and part.whole is None:
+        from shoal.flow.nested_requirements import settle_nested
+
+        grouped, recoded = settle_nested(
+            prepared, grouped, recoded, rule, recode=recode, data=arrays, progress=progress
+        )
     return release_table(plan, part, grouped, recoded, progress=progress)
 
 

@@ -72,3 +72,27 @@ def histories_per_class(labels: Integers, units: Integers, order: Integers) -> I
     fewest = np.full(int(labels.max(initial=-1)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(fewest, labels, equal)
     return fewest
+
+
+def position_labels(labels: Integers, units: Integers, order: Integers) -> Integers:
+    """Return for each row a number that is equal for the same position of equal sequences.
+
+    Who knows all rows of a person also knows which of them is the first: requirements on confidential attributes have
+    to hold at each position, not only over all rows with the same released values.
+
+    Parameters
+    ----------
+    labels, units, order
+        As in :func:`history_states`.
+
+    Examples
+    --------
+    >>> position_labels(np.array([0, 0, 0, 0]), np.array([0, 0, 1, 1]), np.arange(4)).tolist()
+    [0, 1, 0, 1]
+    """
+    states, persons = history_states(labels, units, order)
+    rows = np.lexsort((order, persons))
+    sizes = np.bincount(persons)
+    position = np.empty(labels.size, np.int64)
+    position[rows] = np.arange(labels.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return canonical_labels(states[persons] * (int(sizes.max(initial=0)) + 1) + position)

@@ -7,34 +7,45 @@ groups of rows: the former replace the constant columns, the latter all others a
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from shoal.core.grouping import Grouping, canonical_labels
 from shoal.core.progress import SILENT, Progress
-from shoal.errors import DataError, RequirementNotMet
+from shoal.errors import DataError
 from shoal.flow.encoding import Floats
 from shoal.flow.group import Blocks, Grouped, MethodRun, StepRecord
+from shoal.flow.history_requirements import HistoryRows, histories_satisfied
+from shoal.flow.nested_requirements import nested_satisfied
+from shoal.flow.person_requirements import check_achievable
 from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.flow.resolved import HISTORIES, NESTED_PERSONS
-from shoal.flow.satisfy import ConfidentialValues
+from shoal.flow.satisfy import ConfidentialValues, confidential_values
 from shoal.flow.units import UnitIndex
 from shoal.methods.contract import Outcome
 from shoal.methods.persons.history_groups import history_groups
-from shoal.methods.persons.person_groups import person_groups
-from shoal.privacy.assessment import NAMES, assess_column
-from shoal.privacy.counts import count_values
+from shoal.methods.persons.person_groups import Violates, person_groups
+from shoal.privacy.confidential import Values
+from shoal.privacy.person_joins import PersonRequirements
 from shoal.schema.person_options import Slots, Weighting
 from shoal.schema.plan import Plan
-from shoal.schema.requirements import Of, violation
+from shoal.schema.requirements import TOLERANCE, Of
 
 MOST_CELLS = 2**27
 """The most cells (persons x slots x coordinates) of histories, a gigabyte."""
 
 
 def group_persons(
-    prepared: Prepared, plan: Plan, *, data: MethodData, blocks: Blocks, progress: Progress = SILENT
+    prepared: Prepared,
+    plan: Plan,
+    *,
+    data: MethodData,
+    blocks: Blocks,
+    confidential: ConfidentialValues | None = None,
+    progress: Progress = SILENT,
 ) -> tuple[Prepared, Grouped]:
-    """Group whole persons.
+    """Group whole persons such that all requirements are satisfied.
 
     Parameters
     ----------
@@ -46,6 +57,8 @@ def group_persons(
         The arrays of the table.
     blocks
         The blocks of the table.
+    confidential
+        The confidential attributes, where requirements beyond k are requested.
     progress
         Progress callback.
 
@@ -59,28 +72,36 @@ def group_persons(
     owners = units.unit if plan.of == Of.HISTORIES else units.owners(plan.schema)
     _check_blocks(blocks, owners, plan)
     _check_constant(prepared, plan, blocks, owners)
+    rule = requirements_of(prepared, plan, confidential)
+    if rule is not None:
+        check_achievable(rule, blocks)
+    size = _smallest(plan, confidential)
     if plan.of == Of.HISTORIES:
-        return _histories(prepared, plan, units, data, blocks, progress)
-    return prepared, _nested(prepared, plan, units, data, blocks, progress)
+        return _histories(prepared, plan, units, data, blocks, size, rule, progress)
+    grouped = _nested(prepared, plan, units, data, blocks, size, rule, progress)
+    if rule is None:
+        return prepared, grouped
+    constant = data.coordinates(plan.schema.constant)
+    counted = units.counted(plan.of)
+    return prepared, nested_satisfied(grouped, rule, confidential, counted, data, constant, progress=progress)
 
 
-def require_confidential(part: Prepared, grouped: Grouped, confidential: ConfidentialValues, plan: Plan) -> None:
-    """Raise where the groups violate a requirement on confidential attributes: these are counted, not enforced."""
+def requirements_of(
+    prepared: Prepared, plan: Plan, confidential: ConfidentialValues | None
+) -> PersonRequirements | None:
+    """Return the requirements beyond k as persons count them; None where there are none."""
+    requirements, units = plan.requirements, prepared.units
+    if units is None or (confidential is None and requirements.max_share is None):
+        return None
+    return PersonRequirements(requirements, units.unit, () if confidential is None else confidential.values)
+
+
+def _smallest(plan: Plan, confidential: ConfidentialValues | None) -> int:
+    """Return how many persons a group needs at least: k, or more where no smaller group satisfies the requirements."""
     requirements = plan.requirements
-    for column in confidential.values:
-        codes = column.codes if part.rows is None else column.codes[part.rows]
-        counts = count_values(grouped.grouping.labels, codes, n_values=column.n_values)
-        found = assess_column(counts, column.distance, l=requirements.recursive_l)
-        figures = {name: getattr(found, name) for name in NAMES}
-        for name, (requested, achieved, enough) in requirements.achieved_by(figures).items():
-            if not enough:
-                reason = "histories" if plan.of == Of.HISTORIES else "constant columns"
-                violated = violation(name, requested, achieved)
-                raise RequirementNotMet(
-                    f'column "{column.name}": {violated}; with {reason} such requirements '
-                    "are counted and not enforced: choose a larger k or a weaker requirement, or count units without "
-                    "constant columns"
-                )
+    size = requirements.k if confidential is None else confidential.group_size(requirements)
+    share = requirements.max_share
+    return size if share is None else max(size, math.ceil(1 / share - TOLERANCE))
 
 
 def _check_blocks(blocks: Blocks, owners: Integers, plan: Plan) -> None:
@@ -121,26 +142,40 @@ def _check_constant(prepared: Prepared, plan: Plan, blocks: Blocks, owners: Inte
             )
 
 
-def _histories(
-    prepared: Prepared, plan: Plan, units: UnitIndex, data: MethodData, blocks: Blocks, progress: Progress
-) -> tuple[Prepared, Grouped]:
+def _histories(  # noqa: PLR0917 - what the groups depend on
+    prepared: Prepared, plan: Plan, units: UnitIndex, data: MethodData, blocks: Blocks, size: int,
+    rule: PersonRequirements | None, progress: Progress,
+) -> tuple[Prepared, Grouped]:  # fmt: skip
     """Return the rows that are kept, and their classes: rows of one group of persons in the same slot."""
     options, k, n = plan.persons, plan.requirements.k, prepared.n
     points = data.points().astype(np.float64, copy=False)
     when = units.times if options.slots == Slots.TIME else units.order
     assert when is not None
-    groups, slots = np.empty(n, np.int64), np.empty(n, np.int64)
+    groups, slots, block_of = (np.empty(n, np.int64) for _ in range(3))
     count, schemes = 0, []
-    for records in blocks.members:
+    for number, records in enumerate(blocks.members):
         inside = canonical_labels(units.unit[records])
         _check_cells(inside, when[records], points.shape[1], plan)
         found = history_groups(
-            points[records], inside, k, time=when[records], slots=str(options.slots),  # type: ignore[arg-type]
+            points[records], inside, max(k, min(size, int(inside.max()) + 1)), time=when[records],
+            slots=str(options.slots),  # type: ignore[arg-type]
             suppressed_weight=options.suppressed_weight, progress=progress,
         )  # fmt: skip
         groups[records], slots[records] = count + found.person_groups[inside], found.slots
+        block_of[records] = number
         count += int(found.person_groups.max()) + 1
         schemes.append(found.scheme)
+    if rule is not None:
+        rows = HistoryRows(
+            units.unit, block_of, groups, slots, last=options.slots == Slots.LAST, by_time=options.slots == Slots.TIME
+        )
+
+        def read(chosen: Integers) -> tuple[Values, ...]:
+            names = [plan.schema[column.name] for column in rule.columns]
+            return confidential_values(prepared.part(chosen).table, names, plan.requirements)[1] if names else ()
+
+        rows = histories_satisfied(points, rows, plan.requirements, read, k, progress=progress)
+        groups, slots = rows.groups, rows.slots
     kept = np.flatnonzero(slots >= 0)
     if not kept.size:
         raise DataError(
@@ -165,9 +200,10 @@ def _check_cells(units: Integers, when: Integers, width: int, plan: Plan) -> Non
         raise DataError(f"{found}, too many for histories of {persons:,} persons; {advice}, or count units")
 
 
-def _nested(
-    prepared: Prepared, plan: Plan, units: UnitIndex, data: MethodData, blocks: Blocks, progress: Progress
-) -> Grouped:
+def _nested(  # noqa: PLR0917 - what the groups depend on
+    prepared: Prepared, plan: Plan, units: UnitIndex, data: MethodData, blocks: Blocks, size: int,
+    rule: PersonRequirements | None, progress: Progress,
+) -> Grouped:  # fmt: skip
     """Return groups of rows nested in groups of whole persons or households."""
     schema, k, n = plan.schema, plan.requirements.k, prepared.n
     points = data.points().astype(np.float64, copy=False)
@@ -179,8 +215,10 @@ def _nested(
     persons, classes = 0, 0
     for records in blocks.members:
         found = person_groups(
-            points[records][:, constant], points[records][:, ~constant], counted[records], k,
+            points[records][:, constant], points[records][:, ~constant], counted[records],
+            max(k, min(size, np.unique(counted[records]).size)),
             owners=owners[records], weighting=str(plan.persons.weighting), progress=progress,  # type: ignore[arg-type]
+            violates=None if rule is None else _violates(rule, records),
         )  # fmt: skip
         inside = canonical_labels(owners[records])
         outer[records] = persons + found.owner_groups[inside]
@@ -194,6 +232,11 @@ def _nested(
     step = StepRecord("columns kept constant", {"person_groups": persons, "columns": len(schema.constant)})
     weights = _shares(owners) if plan.persons.weighting == Weighting.PERSONS else None
     return _grouped(plan, rows, blocks, run, step, Grouping(outer, k), weights)
+
+
+def _violates(rule: PersonRequirements, records: Integers) -> Violates:
+    """Return a function that says which groups of some records of a block violate a requirement."""
+    return lambda rows, groups: rule.violation(groups, records[rows]) > 0
 
 
 def _shares(owners: Integers) -> Floats:

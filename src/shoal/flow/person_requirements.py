@@ -95,7 +95,8 @@ def persons_satisfied(
     """
     if not rule.violation(grouped.grouping.labels).any():
         return grouped.regrouped(grouped.grouping.labels, StepRecord("requirements by persons", {"joins": 0}))
-    table, codes = _by_records(rule, confidential, counted, grouped.blocks)
+    table, codes = record_requirements(rule, confidential, counted)
+    table = without_impossible(table, codes, grouped.blocks)
     # records may violate what persons satisfy, and the other way round: neither start is always the better one
     found: list[Grouped] = []
     problems: list[ShoalError] = []
@@ -214,11 +215,11 @@ def _block_labels(blocks: Blocks, n: int) -> Integers:
     return labels
 
 
-def _by_records(
-    rule: PersonRequirements, confidential: ConfidentialValues | None, counted: Integers | None, blocks: Blocks
+def record_requirements(
+    rule: PersonRequirements, confidential: ConfidentialValues | None, counted: Integers | None
 ) -> tuple[RequirementTable, Integers]:
-    """Return the requirements as records count them, without those that one group per block violates."""
-    from shoal.core.requirement_violation import ALPHA, SATISFIED, violations
+    """Return the requirements as records count them, and the codes that they are about."""
+    from shoal.core.requirement_violation import ALPHA
     from shoal.flow.satisfy import requirement_arrays
     from shoal.privacy.requirement_table import require_units
 
@@ -232,14 +233,20 @@ def _by_records(
         threshold = np.array([[wanted.max_share, 0.0]])
         table = table._replace(rows=np.vstack([table.rows, row]), thresholds=np.vstack([table.thresholds, threshold]))
         codes = np.column_stack([codes, units])
-    codes = np.ascontiguousarray(codes, np.int64)
+    return table, np.ascontiguousarray(codes, np.int64)
+
+
+def without_impossible(table: RequirementTable, codes: Integers, blocks: Blocks) -> RequirementTable:
+    """Return the requirements without those that one group per block violates."""
+    from shoal.core.requirement_violation import SATISFIED, violations
+
     sizes = np.array([block.size for block in blocks.members], np.int64)
     members, starts = np.concatenate(blocks.members), np.cumsum(sizes) - sizes
     possible = [
         bool((violations(codes, members, starts, sizes, _one_row(table, row)) <= SATISFIED).all())
         for row in range(len(table.rows))
     ]
-    return table._replace(rows=table.rows[possible], thresholds=table.thresholds[possible]), codes
+    return table._replace(rows=table.rows[possible], thresholds=table.thresholds[possible])
 
 
 def _one_row(table: RequirementTable, row: int) -> RequirementTable:

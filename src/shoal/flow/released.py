@@ -19,6 +19,7 @@ from shoal.core.progress import SILENT, Progress
 from shoal.core.text import text_of
 from shoal.errors import LossNotAccepted, ParameterError, RequirementNotMet, SchemaError
 from shoal.flow.group import Grouped, MethodRun
+from shoal.flow.history_positions import require_at_positions
 from shoal.flow.manifest import build_manifest
 from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
@@ -356,6 +357,8 @@ def _assessed(
         columns=assessed, persons=_figures(matching.labels, schema, requirements, persons),
     )  # fmt: skip
     require(assessment, requirements)
+    if classes.of == Of.HISTORIES and persons is not None:
+        require_at_positions(table, schema, requirements, persons)
     return Recount(classes, assessment, {column.name: column.distance.name for column in values})
 
 

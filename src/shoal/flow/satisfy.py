@@ -284,14 +284,14 @@ def _enforced(
                 requirements.k, None if units is None else units[block], None if only is None else theirs[block], only,
                 requirements.max_size,
             )  # fmt: skip
-            found = _priced(inside, groups, constraints, values, table, progress)
+            found = satisfied_by_price(inside, groups, constraints, values, table, progress)
         return _counted(found, counts)
 
     labels = grouped.blocks.mapped(grouped.grouping.n, satisfied)
     return grouped.regrouped(labels, StepRecord(step, counts))
 
 
-def _priced(
+def satisfied_by_price(
     points: Floats,
     labels: Integers,
     constraints: Constraints,

@@ -16,7 +16,7 @@ import polars as pl
 
 from shoal.core.row_classes import equal_rows
 from shoal.errors import SchemaError
-from shoal.privacy.counts import Counts, Integers
+from shoal.privacy.counts import Counts, Floats, Integers
 from shoal.privacy.equivalence_classes import MissingSemantics, missing_values_error
 from shoal.privacy.ground_distances import ORDERED, GroundDistance, equal_distance, hierarchical_distance
 from shoal.schema.columns import Column, Kind
@@ -48,13 +48,14 @@ class Values:
         The distance between values.
     totals
         How often each value occurs in the whole table, where the records are a part of it; None where they are all.
+        Sums of fractions where every person counts the same.
     """
 
     name: str
     codes: Integers
     n_values: int
     distance: GroundDistance
-    totals: Integers | None = None
+    totals: Integers | Floats | None = None
 
     def compared(self, counts: Counts) -> Counts:
         """Return the counts of values in classes with the totals of the whole table."""

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
@@ -145,7 +146,13 @@ def _excess(name: str, limit: float, figure: Floats) -> Floats:
 
 
 def join_groups(
-    points: Floats, labels: Integers, rule: PersonRequirements, rows: Integers, *, progress: Progress = SILENT
+    points: Floats,
+    labels: Integers,
+    rule: PersonRequirements,
+    rows: Integers,
+    *,
+    settled: NDArray[np.bool_] | None = None,
+    progress: Progress = SILENT,
 ) -> tuple[Integers, int]:
     """Join groups with near ones until every group satisfies the requirements, or one group is left.
 
@@ -159,6 +166,8 @@ def join_groups(
         The requirements.
     rows
         Which rows of the table they are.
+    settled
+        Which groups need no join whatever they violate, because groups nested in them satisfy the requirements.
     progress
         Progress callback.
 
@@ -167,20 +176,29 @@ def join_groups(
     labels, joins
         The groups and the number of joins. The last groups may still violate a requirement.
     """
-    labels, joins = canonical_labels(labels), 0
-    violation = rule.violation(labels, rows)
+    before, joins = labels, 0
+    labels = canonical_labels(labels)
+    fine = np.zeros(int(labels.max()) + 1, bool)
+    if settled is not None:
+        fine[labels] = settled[before]
+    violation = np.where(fine, 0.0, rule.violation(labels, rows))
     progress.stage("satisfying requirements by persons", int((violation > 0).sum()))
     while (queue := np.flatnonzero(violation > 0)).size and violation.size > 1:
         sizes = np.bincount(labels).astype(np.float64)
         centroids = np.column_stack([np.bincount(labels, column) for column in points.T]) / sizes[:, None]
         group, other = _near_pairs(queue, centroids)
-        together = _violation_of_pairs(group, other, labels, rows, rule)
+        of_both = _violation_of_pairs(group, other, labels, rows, rule)
         cost = ((centroids[group] - centroids[other]) ** 2).sum(axis=1)
         cost *= sizes[group] * sizes[other] / (sizes[group] + sizes[other])
-        joined = _chosen_joins(group, other, violation[group] + violation[other] - together, cost, sizes.size)
+        joined = _chosen_joins(group, other, violation[group] + violation[other] - of_both, cost, sizes.size)
         joins += int((joined != np.arange(sizes.size)).sum())
-        labels = canonical_labels(joined[labels])
-        violation = rule.violation(labels, rows)  # joining may have broken what each of two groups satisfied
+        alone = np.bincount(joined, minlength=sizes.size)[joined] == 1
+        together, labels = labels, canonical_labels(joined[labels])
+        fine_alone = np.zeros(int(labels.max()) + 1, bool)
+        fine_alone[labels] = (fine & alone)[together]
+        fine = fine_alone
+        # joining may have broken what each of two groups satisfied
+        violation = np.where(fine, 0.0, rule.violation(labels, rows))
         progress.advance()
     return labels, joins
 

@@ -12,6 +12,7 @@ owners bound; larger nodes are never groups.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -26,6 +27,9 @@ from shoal.methods.persons.unit_row_moves import group_nodes, open_row_groups
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+Violates = Callable[[Integers, Integers], NDArray[np.bool_]]
+"""Rows of the table and their groups 0, 1, ... without gaps; returns which groups violate a requirement."""
 
 LARGEST = 256
 """A node of the tree has at most so many times k owners."""
@@ -116,6 +120,7 @@ def person_groups(
     *,
     owners: Integers | None = None,
     weighting: Literal["rows", "persons"] = "rows",
+    violates: Violates | None = None,
     progress: Progress = SILENT,
 ) -> NestedGroups:
     """Return groups of owners and of rows such that constant columns stay constant in all rows of an owner.
@@ -134,6 +139,9 @@ def person_groups(
         Within what the columns are constant, such as households; the units themselves by default.
     weighting
         Whether the squared error is summed over rows, or over owners (each row counts one part of its owner's rows).
+    violates
+        Returns which groups of given rows violate a requirement on confidential attributes. A group of owners whose
+        rows violate one all together is avoided, since no class inside it could be a last resort.
     progress
         Progress callback.
 
@@ -158,15 +166,23 @@ def person_groups(
         raise DataError("there are no rows to group")
     progress.stage("grouping persons, tree")
     given = np.arange(len(table.constant))
-    by_tree, along_tree = _by_tree(table)
+    by_tree, along_tree = _by_tree(table, violates)
     chosen = [("tree", by_tree, [given, along_tree, given[::-1]]), ("fixed size", _by_fixed_size(table), [given])]
     results = []
     for scheme, groups, orders in chosen:
         progress.stage(f"grouping rows inside groups of persons, {scheme}")
         rows, varying_cost = _rows_inside(table, groups, orders)
         cost = _constant_cost(table, groups)
-        results.append(NestedGroups(canonical_labels(groups), rows, cost, varying_cost, weighting, scheme))
-    return min(results, key=lambda found: found.cost)
+        found = NestedGroups(canonical_labels(groups), rows, cost, varying_cost, weighting, scheme)
+        results.append((_count_violating(table, found.owner_groups, violates), found))
+    return min(results, key=lambda result: (result[0], result[1].cost))[1]
+
+
+def _count_violating(table: _Rows, groups: Integers, violates: Violates | None) -> int:
+    """Return how many groups of owners violate a requirement if all of their rows are one class."""
+    if violates is None:
+        return 0
+    return int(violates(np.arange(table.owners.size), groups[table.owners]).sum())
 
 
 def _read(constant: Floats, varying: Floats, units: Integers, owners: Integers, k: int, weighting: str) -> _Rows:
@@ -190,7 +206,7 @@ def _read(constant: Floats, varying: Floats, units: Integers, owners: Integers, 
     return _Rows(values, points, owners, units, shares, weights, starts, by_owner, k)
 
 
-def _by_tree(table: _Rows) -> tuple[Integers, Integers]:
+def _by_tree(table: _Rows, violates: Violates | None = None) -> tuple[Integers, Integers]:
     """Return the group of each owner, and the owners in the order of the tree.
 
     Groups are the nodes that remain when the tree is pruned from the leaves.
@@ -202,7 +218,7 @@ def _by_tree(table: _Rows) -> tuple[Integers, Integers]:
         table.constant, means, table.owner_weights, (table.starts, table.units[table.by_owner]), table.k,
         LARGEST * table.k,
     )  # fmt: skip
-    own = _costs_of_nodes(table, tree)
+    own = _costs_of_nodes(table, tree, violates)
     best = own.copy()
     for node in range(len(own) - 1, -1, -1):
         child = tree.children[node]
@@ -221,9 +237,13 @@ def _by_tree(table: _Rows) -> tuple[Integers, Integers]:
     return labels, tree.order
 
 
-def _costs_of_nodes(table: _Rows, tree: OwnerTree) -> Floats:
-    """Return the cost of every node as one group of owners; infinite for nodes that are too large."""
+def _costs_of_nodes(table: _Rows, tree: OwnerTree, violates: Violates | None) -> Floats:
+    """Return the cost of every node as one group of owners; infinite for nodes that are too large.
+
+    A node whose rows violate a requirement all together costs more than any grouping, so that few of them are taken.
+    """
     own = np.full(tree.starts.size, np.inf)
+    above_all = 1.0 + 4.0 * float((table.constant**2).sum() * table.owner_weights.max() + (table.varying**2).sum())
     sizes = tree.stops - tree.starts
     possible = (sizes <= LARGEST * table.k) | (tree.children < 0)
     for depth in range(int(tree.depths.max()) + 1):
@@ -233,8 +253,13 @@ def _costs_of_nodes(table: _Rows, tree: OwnerTree) -> Floats:
         inside = [tree.order[tree.starts[node] : tree.stops[node]] for node in nodes]
         members = np.concatenate(inside)
         which = np.repeat(np.arange(nodes.size), sizes[nodes])
-        _, costs = _group_rows(table, members, which, ROUNDS)
+        labels, costs = _group_rows(table, members, which, ROUNDS)
         own[nodes] = costs + _weighted_errors(table.constant[members], table.owner_weights[members], which)
+        if violates is not None:
+            node_of = np.empty(len(table.constant), np.int64)
+            node_of[members] = which
+            rows = np.flatnonzero(labels >= 0)
+            own[nodes] += above_all * violates(rows, node_of[table.owners[rows]])
     return own
 
 
