@@ -21,6 +21,7 @@ from kept import write_tables
 
 from shoal.methods.contract import labels_of
 from shoal.methods.univariate.k_means_merged import k_means_merged
+from shoal.methods.univariate.leaf_cut_forest import leaf_cut_forest
 from shoal.methods.univariate.nearest_neighbour_forest import nearest_neighbour_forest
 from shoal.methods.univariate.optimal_1d import optimal_1d
 from shoal.methods.univariate.projection import grouped_sse, projection
@@ -98,7 +99,8 @@ def losses():
             "k-means 0.5": [lambda k, p=points, s=s: k_means_merged(p, k, factor=0.5, seed=s) for s in range(3)],
             "k-means 1": [lambda k, p=points, s=s: k_means_merged(p, k, seed=s) for s in range(3)],
             "k-means 2": [lambda k, p=points, s=s: k_means_merged(p, k, factor=2.0, seed=s) for s in range(3)],
-            "nearest neighbours": [lambda k, p=points, s=s: nearest_neighbour_forest(p, k, seed=s) for s in range(3)],
+            "nearest neighbours": [lambda k, p=points, s=s: nearest_neighbour_forest(p, k, seed=s) for s in range(10)],
+            "leaf-cut forest": [lambda k, p=points, s=s: leaf_cut_forest(p, k, seed=s) for s in range(3)],
         }
         found = {
             label: [(k, float(np.mean([grouped_sse(points, labels_of(run(k))) for run in runs]))) for k in ks]

@@ -11,6 +11,7 @@ import pytest
 
 from shoal.methods.contract import labels_of
 from shoal.methods.univariate.k_means_merged import k_means_merged
+from shoal.methods.univariate.leaf_cut_forest import leaf_cut_forest
 from shoal.methods.univariate.nearest_neighbour_forest import nearest_neighbour_forest
 from shoal.methods.univariate.optimal_1d import optimal_1d
 from shoal.methods.univariate.projection import grouped_sse, projection
@@ -134,13 +135,32 @@ def test_k_means_with_merging(data, k, factor, loss):
     assert np.mean(losses) <= 1.15 * loss
 
 
-@pytest.mark.parametrize(
-    ("data", "k", "loss"), [(EIA, 2, 103), (EIA, 3, 223), (EIA, 5, 522), (TARRAGONA, 2, 1284), (TARRAGONA, 3, 2150)]
-)
-def test_forest_of_nearest_neighbours(data, k, loss):
-    points = distinct(*data)
-    losses = [loss_of(nearest_neighbour_forest, points, k, seed=s) for s in range(3)]
-    assert np.mean(losses) <= 1.15 * loss
+FOREST = [  # means of runs with random trees by an independent program, with their standard deviations
+    *[
+        (EIA, *row)
+        for row in [(2, 103, 3), (3, 223, 2), (5, 522, 38), (10, 1261, 85), (20, 5393, 346), (30, 8063, 1463)]
+    ],
+    (EIA, 50, 12367, 604),
+    *[(TARRAGONA, *row) for row in [(2, 1284, 32), (3, 2150, 145), (5, 3889, 314), (10, 5878, 383), (20, 7622, 379)]],
+    (TARRAGONA, 30, 8540, 744),
+    (TARRAGONA, 50, 9683, 270),
+]
+
+
+def mean_loss(method, points, k, seeds=10):
+    return np.mean([loss_of(method, points, k, seed=seed) for seed in range(seeds)])
+
+
+@pytest.mark.parametrize(("data", "k", "loss", "sd"), FOREST, ids=[f"{data[0]}-{k}" for data, k, *_ in FOREST])
+def test_forest_of_nearest_neighbours(data, k, loss, sd):
+    """The band of 10 % is two to three standard errors of the means of five and of ten random runs."""
+    assert mean_loss(nearest_neighbour_forest, distinct(*data), k) == pytest.approx(loss, rel=0.101)
+
+
+@pytest.mark.parametrize(("data", "k", "loss"), [(EIA, 5, 522), (EIA, 50, 12367), (TARRAGONA, 10, 5878)])
+def test_trees_cut_from_their_leaves_are_another_method(data, k, loss):
+    """It loses at least a fifth less than the cited decomposition, so the band above tells the two apart."""
+    assert mean_loss(leaf_cut_forest, distinct(*data), k, 3) < 0.8 * loss
 
 
 def test_statements_of_the_paper_about_its_figure_6():
@@ -149,3 +169,15 @@ def test_statements_of_the_paper_about_its_figure_6():
     assert loss_of(k_means_merged, eia, 5) < 0.2 * loss_of(projection, eia, 5)
     for other in (k_means_merged, nearest_neighbour_forest):
         assert loss_of(projection, tarragona, 20) < loss_of(other, tarragona, 20)
+    assert mean_loss(nearest_neighbour_forest, eia, 5, 5) < 1.1 * mean_loss(k_means_merged, eia, 5, 5), (
+        "on par below 10"
+    )
+    assert mean_loss(nearest_neighbour_forest, eia, 50, 5) > 1.3 * loss_of(projection, eia, 50), "worse for large k"
+
+
+def test_orders_of_the_paper_that_do_not_hold_here():
+    """At k = 30 on EIA the forest is said to be worse than the projections: it is so for the best of 100 random axes,
+    and within the noise of the runs for the principal axis (8,653 with a standard deviation of 960 against 8,780)."""
+    eia = distinct(*EIA)
+    forest = mean_loss(nearest_neighbour_forest, eia, 30)
+    assert loss_of(projection, eia, 30, axis="random", directions=100) < forest < loss_of(projection, eia, 30)

@@ -16,6 +16,7 @@ MODULES = {
     "insensitive": "shoal.methods.univariate.insensitive",
     "k-means-merged": "shoal.methods.univariate.k_means_merged",
     "k-member": "shoal.methods.nominal.k_member",
+    "leaf-cut-forest": "shoal.methods.univariate.leaf_cut_forest",
     "lloyd": "shoal.methods.distance.lloyd",
     "lmas": "shoal.methods.distance.lmas",
     "matching": "shoal.methods.optimal.matching",

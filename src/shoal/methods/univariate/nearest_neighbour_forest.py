@@ -1,9 +1,11 @@
-"""nearest-neighbour-forest: trees of near neighbours, cut into groups of at least k.
+"""nearest-neighbour-forest: random trees of near neighbours, decomposed at random records into groups of at least k.
 
 Domingo-Ferrer, Sebé & Solanas 2008 ("A polynomial-time approximation to optimal multivariate microaggregation"), the
-baseline of Stamm & Schaub 2024, section 5.2, in their disjoint version: every record belongs to one group. Components
-grow along nearest-neighbour edges until each has k records; each tree is then cut from its leaves, and groups of 2k or
-more are split. O(n k log n). Good for k below about 5, poor from 20 on.
+baseline of Stamm & Schaub 2024, section 5.2, in their disjoint version: every record belongs to one group, so a tree
+is cut only where both sides have k records of their own. A component grows by an edge from a random record to a random
+one of its k nearest; a tree of more than max(2k-1, 3k-5) records is cut at a random pivot, and groups of 2k or more are
+split. O(n k log n) for the trees, and O(s² / k) for a tree of s records. Good for k below about 5, poor from 20 on;
+``leaf-cut-forest`` loses less.
 """
 
 from __future__ import annotations
@@ -13,20 +15,21 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.registry import method
+from shoal.methods.univariate.neighbour_trees import Tree, neighbour_trees, split_far_records
 
 
 @method(
     "nearest-neighbour-forest",
-    title="Trees of nearest neighbours, cut into groups",
+    title="Random trees of near neighbours, cut into groups at random records",
     complexity="n k log n",
     reference="Domingo-Ferrer, Sebé & Solanas 2008; Stamm & Schaub 2024, section 5.2",
-    when="comparison with published figures; k below about 5",
+    when="comparison with published figures",
     max_size=lambda k: 2 * k - 1,
 )
 def nearest_neighbour_forest(
     points: NDArray[np.float64], k: int, *, seed: int = 0, progress: Progress = SILENT
 ) -> NDArray[np.int64]:
-    """Group records by cutting trees of nearest neighbours.
+    """Group records by decomposing trees of near neighbours.
 
     Examples
     --------
@@ -36,92 +39,83 @@ def nearest_neighbour_forest(
     """
     n = points.shape[0]
     progress.stage("grouping (nearest-neighbour-forest)", n)
+    rng = np.random.default_rng(seed)
     centred = points - points.mean(axis=0)
     labels = np.full(n, -1, np.int64)
     number = 0
-    for tree in _forest(centred, k, np.random.default_rng(seed)):
-        for group in _cut(tree, k):
-            for part in _split(centred, np.array(sorted(group)), k):
+    for tree in neighbour_trees(centred, k, rng, nearest=False):
+        for group in decompose_at_pivots(tree, k, rng):
+            for part in split_far_records(centred, np.array(sorted(group)), k):
                 labels[part] = number
                 number += 1
                 progress.advance(part.size)
     return labels
 
 
-def _forest(points: NDArray[np.float64], k: int, rng: np.random.Generator) -> list[dict[int, list[int]]]:
-    """Join records with near neighbours until every component has k; return each as a tree of adjacent records."""
-    from scipy.spatial import KDTree
+def decompose_at_pivots(tree: Tree, k: int, rng: np.random.Generator) -> list[list[int]]:
+    """Cut a tree at random pivots until no part has more than max(2k-1, 3k-5) records, or no cut is possible.
 
-    n = points.shape[0]
-    near = KDTree(points).query(points, k=list(range(1, min(k + 1, n) + 1)))[1]
-    parent = list(range(n))
-    members = [[record] for record in range(n)]
-    idle = [[record] for record in range(n)]  # members without an outgoing edge, per component
-    edges: list[list[int]] = [[] for _ in range(n)]
+    A pivot is a record with two neighbours or more. If its largest branch and the rest have k records each, the edge
+    between them is cut; otherwise branches of the pivot are collected until they have k records, and are cut off if k
+    records stay. A tree in which no pivot allows a cut remains whole.
 
-    def root(record: int) -> int:
-        while parent[record] != record:
-            parent[record] = parent[parent[record]]
-            record = parent[record]
-        return record
-
-    waiting = [int(record) for record in rng.permutation(n)]
+    Examples
+    --------
+    >>> path = {0: [1], 1: [0, 2], 2: [1, 3], 3: [2]}
+    >>> sorted(map(sorted, decompose_at_pivots(path, 2, np.random.default_rng(0))))
+    [[0, 1], [2, 3]]
+    """
+    waiting, groups = [tree], []
     while waiting:
-        home = root(waiting.pop())
-        if len(members[home]) >= k:
+        part = waiting.pop()
+        removed = set() if len(part) <= max(2 * k - 1, 3 * k - 5) else _removed(part, k, rng)
+        if not removed:
+            groups.append(list(part))
             continue
-        record = idle[home].pop()
-        other = next(int(j) for j in near[record] if root(int(j)) != home)
-        edges[record].append(other)
-        edges[other].append(record)
-        away = root(other)
-        large, small = (home, away) if len(members[home]) >= len(members[away]) else (away, home)
-        parent[small] = large
-        members[large] += members[small]
-        idle[large] += idle[small]
-        members[small], idle[small] = [], []
-        if len(members[large]) < k:
-            waiting.append(large)
-    return [{record: edges[record] for record in component} for component in members if component]
-
-
-def _cut(tree: dict[int, list[int]], k: int) -> list[list[int]]:
-    """Cut a tree from its leaves: the records below a record become a group as soon as there are k of them."""
-    start = next(iter(tree))
-    order, above = [start], {start: start}
-    for record in order:
-        for neighbour in tree[record]:
-            if neighbour != above[record]:
-                above[neighbour] = record
-                order.append(neighbour)
-    groups: list[list[int]] = []
-    pending: dict[int, list[int]] = {record: [] for record in order}
-    for record in reversed(order):
-        rest = [*pending[record], record]
-        if len(rest) >= k:
-            groups.append(rest)
-            rest = []
-        if record == start:
-            break
-        waiting = pending[above[record]]
-        waiting += rest
-        if len(waiting) >= k:
-            groups.append(waiting)
-            pending[above[record]] = []
-    if rest and groups:
-        groups[-1] = groups[-1] + rest
-    elif rest:
-        groups.append(rest)
+        for side in (removed, part.keys() - removed):
+            rest = {record: [other for other in part[record] if other in side] for record in part if record in side}
+            if len(_reached(rest, next(iter(rest)))) == len(rest):
+                waiting.append(rest)
+            else:  # branches that only the pivot connected
+                groups.append(list(rest))
     return groups
 
 
-def _split(points: NDArray[np.float64], group: NDArray[np.int64], k: int) -> list[NDArray[np.int64]]:
-    """Split a group of 2k or more: the record farthest from the centroid with its k-1 nearest, and the rest."""
-    parts = []
-    while group.size >= 2 * k:
-        inside = points[group]
-        far = int(np.argmax(((inside - inside.mean(axis=0)) ** 2).sum(axis=1)))
-        order = np.argsort(((inside - inside[far]) ** 2).sum(axis=1), kind="stable")
-        parts.append(group[order[:k]])
-        group = group[order[k:]]
-    return [*parts, group]
+def _removed(tree: Tree, k: int, rng: np.random.Generator) -> set[int]:
+    """Return the records that a cut at a random pivot takes off; empty if no pivot allows one."""
+    root = next(iter(tree))
+    order = _reached(tree, root)
+    above = {root: root}
+    for record in order:
+        above.update({other: record for other in tree[record] if other != above[record]})
+    below = dict.fromkeys(order, 1)
+    for record in reversed(order[1:]):
+        below[above[record]] += below[record]
+    pivots = [record for record in order if len(tree[record]) > 1]
+    for place in rng.permutation(len(pivots)):
+        pivot = pivots[int(place)]
+        sizes = [below[other] if above[other] == pivot else len(tree) - below[pivot] for other in tree[pivot]]
+        largest = max(sizes)
+        if len(tree) - largest < k:
+            continue
+        if largest >= k:
+            return set(_reached(tree, tree[pivot][sizes.index(largest)], pivot))
+        collected: list[int] = []
+        for other in tree[pivot]:
+            collected += _reached(tree, other, pivot)
+            if len(collected) >= k:
+                break
+        if len(collected) >= k and len(tree) - len(collected) >= k:
+            return set(collected)
+    return set()
+
+
+def _reached(tree: Tree, start: int, without: int | None = None) -> list[int]:
+    """Return the records that are connected with one, without crossing another, nearest first."""
+    seen = {start, without}
+    order = [start]
+    for record in order:
+        new = [other for other in tree[record] if other not in seen]
+        seen.update(new)
+        order += new
+    return order
