@@ -91,17 +91,31 @@ def compiled_digests():
     }
 
 
+def long_patterns():
+    """Return the patterns of ``long_tests.txt`` by file; of each, the default set keeps 0 or 1 case of so many."""
+    lines = [line.partition("#")[0].strip() for line in LONG_TESTS.read_text(encoding="utf-8").splitlines()]
+    found = [re.fullmatch(r"(?:1 of (\d+): )?(.+)", line) for line in lines if line]
+    patterns = {}
+    for match in found:
+        patterns.setdefault(match[2].partition("::")[0], {})[match[2]] = int(match[1] or 0)
+    return patterns
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Mark the long tests; without an expression (-m) keep only the default set."""
-    lines = [line.partition("#")[0].strip() for line in LONG_TESTS.read_text(encoding="utf-8").splitlines()]
-    unused = patterns = dict.fromkeys(line for line in lines if line)
+    patterns = long_patterns()
+    seen = {pattern: 0 for of_file in patterns.values() for pattern in of_file}
     for item in items:
         name = item.nodeid.removeprefix("tests/")
-        matching = [pattern for pattern in patterns if fnmatchcase(name, pattern.replace("[", "[[]", 1))]
-        unused = {pattern: None for pattern in unused if pattern not in matching}
-        if matching or (is_thorough(config) and tries_more(item)):
+        is_long = is_thorough(config) and tries_more(item)
+        for pattern, step in patterns.get(name.partition("::")[0], {}).items():
+            if fnmatchcase(name, pattern.replace("[", "[[]", 1)):
+                is_long |= not step or seen[pattern] % step > 0
+                seen[pattern] += 1
+        if is_long:
             item.add_marker("long")
+    unused = [pattern for pattern, number in seen.items() if not number]
     everything = config.args == config.getini("testpaths")
     if everything and unused:
         raise pytest.UsageError(f"no test matches the lines of {LONG_TESTS.name}: {', '.join(unused)}")
