@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from shoal.flow.recode import recode_table
     from shoal.flow.released import release_table
     from shoal.flow.satisfy import satisfy_requirements
+    from shoal.flow.stepped import apply_steps
     from shoal.methods.contract import Objective, Outcome
     from shoal.methods.refinement.ona_star_moves import refine
     from shoal.methods.registry import all_methods, get_method, method
     from shoal.methods.running import run as run_method
     from shoal.methods.univariate.optimal_1d import optimal_1d
+    from shoal.schema import steps
     from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
     from shoal.schema.hierarchy_sources import read_hierarchy
     from shoal.schema.loading import load_with_schema as load_table
@@ -64,6 +66,7 @@ _HOMES = {
     "RunFile": "shoal.schema.run_file",
     "Schema": "shoal.schema.columns",
     "all_methods": "shoal.methods.registry",
+    "apply_steps": "shoal.flow.stepped",
     "assess": "shoal.api.checks",
     "compare": "shoal.api.compare",
     "evaluate_release": "shoal.api.evaluation:evaluate",
@@ -90,7 +93,7 @@ _HOMES = {
     "verify": "shoal.api.checks",
     "verify_release": "shoal.api.release_check",
 }
-_MODULES = ("datasets", "dp", "errors")
+_MODULES = {"datasets": "datasets", "dp": "dp", "errors": "errors", "steps": "schema.steps"}
 
 __all__ = [
     "Accepted",
@@ -117,6 +120,7 @@ __all__ = [
     "RunFile",
     "Schema",
     "all_methods",
+    "apply_steps",
     "assess",
     "compare",
     "datasets",
@@ -142,6 +146,7 @@ __all__ = [
     "run_plan",
     "satisfy_requirements",
     "save_run",
+    "steps",
     "utility",
     "verify",
     "verify_release",
@@ -154,7 +159,7 @@ def __getattr__(name: str) -> Any:
 
         return version("shoal")
     if name in _MODULES:
-        return import_module(f"shoal.{name}")
+        return import_module(f"shoal.{_MODULES[name]}")
     if name not in _HOMES:
         raise AttributeError(f"module 'shoal' has no attribute {name!r}")
     module, _, attribute = _HOMES[name].partition(":")

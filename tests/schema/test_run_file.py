@@ -48,6 +48,8 @@ EXAMPLES = {  # where the type alone does not give a value that the class accept
     ("Column", "name"): ["a b", 'quo"te', "Größe"],
     ("Column", "order"): [("low", "high")],
     ("Column", "hierarchy"): ["trees/jobs.csv", "auto", {"xy": ["x", "y"], "zz": {"z": ["z1"]}}, TREE],
+    ("Column", "before"): [("top 90", 'map {"a": "b"}'), ("rare 5 as other",), ("code",)],
+    ("Column", "after"): [("round 100",)],
     ("Requirements", "c"): [],  # needs l_kind=recursive: see below
     ("Requirements", "k"): [2, 7],
     ("MethodCall", "name"): ["mdav"],

@@ -22,6 +22,7 @@ from shoal.api.protect import (
     SCHEMA_FIELDS,
     check_fields,
     method_call,
+    prepared_with_steps,
     run_prepared,
 )
 from shoal.core.arguments import checked
@@ -30,8 +31,7 @@ from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError, ShoalError, suggestion
 from shoal.evaluate.rivals import read_rivals
-from shoal.flow.encoding import fit_encoding
-from shoal.flow.prepare import MethodData, Prepared, prepare
+from shoal.flow.prepare import MethodData, Prepared
 from shoal.flow.released import Released
 from shoal.methods.registry import get_method
 from shoal.schema.columns import Schema, names_list
@@ -145,7 +145,7 @@ def compare(
         _Task.plan_of(full, line, MethodCall(), requested, persons, decimals=decimals)
     rivals = read_rivals([against] if isinstance(against, str) else list(against or ()))
     progress.stage("preparing")
-    prepared = prepare(table, fit_encoding(table, full, distributions=False))
+    prepared = prepared_with_steps(table, full, max(line.requested_k for _, line in grid))
     arrays = MethodData(prepared)
     results = []
     for position, (call, line) in enumerate(grid, start=1):
@@ -250,7 +250,7 @@ class _Task:
                 seconds = self._timed(line, progress)[1]
             progress.stage("measuring")
             constant = self.prepared.schema.constant
-            return measured(replace(line, seconds=seconds), released, self.prepared.table, self.seed, constant)
+            return measured(replace(line, seconds=seconds), released, self.prepared.input, self.seed, constant)
         except ShoalError as problem:
             return replace(line, reason=str(problem))
         except MemoryError:

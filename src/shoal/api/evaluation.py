@@ -128,10 +128,20 @@ def evaluate(
         )
     rows = None
     if full.unit or full.household or record is not None:
-        from shoal.api.released_units import original_rows, read_record
+        from shoal.api.released_units import original_rows, read_record, with_recorded_steps
 
-        rows = original_rows(table, compared, full, None if record is None else read_record(record))
+        known_record = None if record is None else read_record(record)
+        rows = original_rows(table, compared, full, known_record)
         table = table.in_order(rows)
+        full = full if known_record is None else with_recorded_steps(full, known_record)
+    else:
+        from shoal.api.released_units import check_not_shuffled
+
+        check_not_shuffled(table, compared, full)
+    if any(column.before or column.after for column in full.columns):
+        from shoal.flow.stepped import comparable_original
+
+        table, full = comparable_original(table, full)
     options = reading.given()
     known = [name for name in full.known if name not in {*names, *attributes}]
     risks = risk(

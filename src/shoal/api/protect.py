@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SCHEMA_FIELDS = (
     "quasi", "confidential", "identifiers", "other", "unnamed", "unit", "household", "time", "kinds", "orders",
     "column_weights", "strata", "sampling_weight", "release_weight", "known", "missing", "recode", "hierarchies",
-    "constant", "keep_links",
+    "constant", "keep_links", "before", "after", "shuffle",
 )  # fmt: skip
 """Arguments that change the schema."""
 REQUIREMENT_FIELDS = ("of", "max_size", "global_recoding", "l", "l_kind", "c", "p", "alpha", "t", "beta", "max_share")
@@ -77,6 +77,9 @@ def protect(
     missing: str | Mapping[str, str] | None = None,
     recode: str | Mapping[str, str] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+    shuffle: bool | None = None,
     global_recoding: bool = False,
     decimals: Decimals = "input",
     sums: Sums = "rounded",
@@ -177,6 +180,12 @@ def protect(
         ``{"job": "jobs.csv"}``: trees by which columns are generalised; a :class:`shoal.Hierarchy`, a file as ARX
         writes it, nested mappings, or a word for a tree built from the values (``auto``, ``flat``, ``prefixes``,
         ``intervals``, ``order``, ``calendar``).
+    before
+        Steps before grouping by column, ``{"age": ["top 90", "band 10"]}``: texts, or values of :mod:`shoal.steps`.
+    after
+        Steps after grouping on the representatives of quasi-identifiers, ``{"income": "round 100"}``.
+    shuffle
+        Release the rows in a random order; the holder's record keeps it.
     global_recoding
         Records with identical quasi-identifiers stay in one group, so that equal values are always replaced by the same
         value; otherwise they may be separated (local recoding), which loses less.
@@ -296,9 +305,10 @@ def run_plan(
     release
         The protected table with its evidence.
     """
-    check_k(plan.requirements.k, table.n_rows)
     progress.stage("preparing")
-    prepared = prepare(table, fit_encoding(table, plan.schema, distributions=False), k=plan.requirements.k)
+    prepared = prepared_with_steps(table, plan.schema, plan.requirements.k, previous)
+    check_k(plan.requirements.k, prepared.n)
+    plan = replace(plan, schema=prepared.schema)
     if prepared.large:
         from shoal.flow.needed_memory import check_needed_memory
 
@@ -320,6 +330,19 @@ def run_plan(
     given = {"loss": accept_loss, "relinking": accept_relinking, "second_release": accept_second_release}
     earlier = Path(previous) if isinstance(previous, str | Path) else None
     return Release(released, table, previous=earlier, accepted=[name for name, value in given.items() if value])
+
+
+def prepared_with_steps(
+    table: Table, schema: Schema, least: int, previous: HolderRecord | str | Path | None = None
+) -> Prepared:
+    """Return a table ready to be grouped, after the steps before grouping that its schema states, if any."""
+    if not any(column.before for column in schema.columns):
+        return prepare(table, fit_encoding(table, schema, distributions=False), k=least)
+    from shoal.flow.stepped import apply_steps, earlier_shift_key
+
+    stepped = apply_steps(table, schema, least=least, shift_key=earlier_shift_key(previous))
+    encoding = fit_encoding(stepped.table, stepped.schema, distributions=False)
+    return prepare(stepped.table, encoding, k=least, steps=stepped)
 
 
 def run_prepared(

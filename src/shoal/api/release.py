@@ -394,7 +394,7 @@ class Release:
             raise ParameterError(
                 "a run file names the files that the release was made from; give table and holder's record as files"
             )
-        plan = replace(self.plan, method=resolved_call(self.plan.method, self.released.runs))
+        plan = replace(self.released.stated_plan, method=resolved_call(self.plan.method, self.released.runs))
         places = {name: None if place is None else Path(place) for name, place in outputs.items()}
         output = OutputFiles(table, holder_record=Path("none") if record is None else record, **places)
         accept = Accepted(**dict.fromkeys(self._accepted, True))

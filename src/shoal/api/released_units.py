@@ -6,6 +6,7 @@ the holder's record, or that of the original where the release was made by softw
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,9 @@ def original_rows(original: Table, released: Table, schema: Schema, record: Hold
         rows = np.empty(kept, np.int64)
         present = np.flatnonzero(record.released_rows >= 0)  # suppressed rows are not in the release
         rows[record.released_rows[present]] = present
-        _check_same_rows(original.in_order(rows), released, schema, "the holder's record is not that of this release")
+        stepped = {column["name"] for column in record.header["plan"]["schema"]["columns"] if column.get("before")}
+        problem = "the holder's record is not that of this release"
+        _check_same_rows(original.in_order(rows), released, schema, problem, stepped)
         return rows
     _check_same_rows(
         original, released, schema,
@@ -131,12 +134,43 @@ def _time_of(record: HolderRecord) -> str | None:
     return next((str(column["name"]) for column in columns if column.get("time")), None)
 
 
-def _check_same_rows(original: Table, released: Table, schema: Schema, problem: str) -> None:
-    """Raise if columns that a release leaves unchanged differ between rows."""
+def with_recorded_steps(schema: Schema, record: HolderRecord) -> Schema:
+    """Return a schema with the steps that the plan of a holder's record states, where it states none itself."""
+    steps = {column["name"]: column for column in record.header["plan"]["schema"]["columns"]}
+    names = [column.name for column in schema.columns if not column.before and not column.after]
+    found = {
+        entry: {name: steps[name][entry] for name in names if steps.get(name, {}).get(entry)}
+        for entry in ("before", "after")
+    }
+    return schema.updated(before=found["before"], after=found["after"]) if any(found.values()) else schema
+
+
+def check_not_shuffled(original: Table, released: Table, schema: Schema) -> None:
+    """Raise where an unchanged column has the values of the original in another order: the rows were shuffled."""
+    for column in schema.columns:
+        name = column.name
+        unchanged = column.role in {Role.OTHER, Role.CONFIDENTIAL} and name != schema.sampling_weight
+        if not unchanged or column.before or name not in released.names or name not in original.names:
+            continue
+        one, two = (comparable_values(table.typed(name)) for table in (original, released))
+        if one.dtype != two.dtype or one.dtype.is_nested() or one.equals(two, null_equal=True):
+            continue
+        if one.sort().equals(two.sort(), null_equal=True):
+            raise DataError(
+                "the rows of the release are in another order than those of the original; name its holder's record "
+                "with --record (Python: record=)"
+            )
+
+
+def _check_same_rows(
+    original: Table, released: Table, schema: Schema, problem: str, stepped: Collection[str] = ()
+) -> None:
+    """Raise if columns that a release leaves unchanged differ between rows; those with steps are not compared."""
+    stepped = {*stepped, *(column.name for column in schema.columns if column.before)}
     names = {column.name: column.role for column in schema.columns}
     for name in released.names:
         unchanged = names.get(name, Role.OTHER) not in {Role.QUASI, *DROPPED} and name != schema.sampling_weight
-        if not unchanged or name not in original.names:
+        if not unchanged or name not in original.names or name in stepped:
             continue
         one, two = (comparable_values(table.column(name)) for table in (original, released))
         if one.dtype != two.dtype:

@@ -161,6 +161,19 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
             ),
             None,
         ),
+        "before": (
+            _names(
+                "Step before grouping: top 90, bottom 1%, round 100, band 10, map FILE, shift 30, rare 5, outliers 5 "
+                "within 1%, code; in the order given. Repeatable.",
+                "NAME=STEP",
+            ),
+            None,
+        ),
+        "after": (_names("Step after grouping on representatives, such as round 100. Repeatable.", "NAME=STEP"), None),
+        "shuffle": (
+            Annotated[bool, typer.Option("--shuffle", help="Rows in a random order, which the holder's record keeps.")],
+            False,
+        ),
         "global_recoding": (
             Annotated[
                 bool,
@@ -257,6 +270,8 @@ class Given:
     def inputs(self, *files: Path | None) -> list[Path]:
         """Return the files that a command reads, which no output may replace: those named here and by options."""
         named = [*files, self.schema, *split_pairs(self.values.get("hierarchy"), "--hierarchy").values()]
+        steps = [text for option in ("before", "after") for text in self.values.get(option) or []]
+        named += [path for step in steps for path in [step.partition("=map ")[2].strip()] if path[:1] not in {"", "{"}]
         return [Path(file) for file in named if file is not None]
 
     def names(self, option: str) -> list[str] | None:
@@ -297,6 +312,9 @@ class Given:
                 "column_weights": split_numbers(self.values.get("column_weight"), "--column-weight") or None,
                 "missing": _one_or_pairs(self.values.get("missing"), "--missing"),
                 "recode": _one_or_pairs(self.values.get("recode"), "--recode"),
+                "before": _steps(self.values.get("before"), "--before"),
+                "after": _steps(self.values.get("after"), "--after"),
+                "shuffle": self.values.get("shuffle") or None,  # a schema file may state it
             }
         return arguments
 
@@ -443,6 +461,17 @@ def _one_or_pairs(texts: Sequence[str] | None, option: str) -> str | dict[str, s
         letter = option.removeprefix("--")[0].upper() if option == "--recode" else "P"
         raise ParameterError(f"{option} {','.join(given)}: give one for all columns, or NAME={letter} for each")
     return single[0] if single else split_pairs(texts, option) or None
+
+
+def _steps(texts: Sequence[str] | None, option: str) -> dict[str, list[str]] | None:
+    """Return the steps of each column in their order; a text is one step, which may contain commas."""
+    steps: dict[str, list[str]] = {}
+    for text in texts or []:
+        name, sign, step = text.partition("=")
+        if not sign or not name.strip():
+            raise ParameterError(f'{option} {text}: write it as NAME=STEP, for example {option} "age=top 90"')
+        steps.setdefault(name.strip(), []).append(step.strip())
+    return steps or None
 
 
 def print_json(result: Mapping[str, Any]) -> None:

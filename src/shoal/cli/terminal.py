@@ -151,6 +151,22 @@ def _person_rows(entry: dict[str, Any], records: int) -> list[tuple[str, str]]:
     return rows
 
 
+def _step_rows(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the lines about steps before and after grouping."""
+    rows = []
+    for name, steps in entry.get("columns", {}).items():
+        for when in ("before", "after"):
+            if when in steps:
+                cells = steps.get(f"changed_{when}")
+                count = "" if cells is None else f" ({cells:,} cell{'' if cells == 1 else 's'} changed)"
+                rows.append((f"{when} grouping", f"{name}: {', '.join(steps[when])}{count}"))
+    if "records_dropped" in entry:
+        rows.append(("records dropped", f"{entry['records_dropped']:,} ({100 * entry['share_dropped']:.1f} %)"))
+    if entry.get("shuffled"):
+        rows.append(("rows", "in a random order"))
+    return rows
+
+
 def _k_text(release: Release) -> str:
     """Return what k counts where that is not records."""
     classes = release.classes
@@ -184,6 +200,7 @@ def _summary(release: Release) -> list[tuple[str, str]]:
             f"{len(release.grouping):,} of {sizes.min()} to {sizes.max()} records, {sizes.mean():.2f} on average",
         ),
         *_person_rows(manifest.get("person_groups", {}), manifest["input"]["records"]),
+        *_step_rows(manifest.get("steps", {})),
         ("information loss", f"{100 * loss.information_loss:.2f} %" + _loss_apart(release)),
     ]
     if release.schema.sampling_weight is not None:

@@ -193,13 +193,14 @@ def holder_record(
         },
         "output": released.manifest["output"] | dict(written or {}),
         "hashed": {name: list(names) for name, names in hashed.items()},
-        "plan": full_plan(released.plan, original),
-        "plan_digest": released.plan.digest(),
+        "plan": full_plan(released.stated_plan, original),
+        "plan_digest": released.stated_plan.digest(),
         "recodes": {
             entry["name"]: entry["recode"] for entry in released.manifest["schema"]["columns"] if "recode" in entry
         },
         "method": released.manifest["method"] | {"diagnostics": plain_value(released.outcome.diagnostics)},
         "loss": exact_loss(released.loss),
+        "steps": None if released.steps is None else released.steps.keys(),
         "second_release": None if released.second is None else released.second.to_dict(),
     }
     in_rows = labels if order is None else labels[rows]

@@ -52,7 +52,8 @@ def build_manifest(
         "libraries": {name: version(name) for name in ("numpy", "numba", "polars", "narwhals")},
         "plan": "",
         "input": {
-            "records": prepared.complete.n, "columns": len(prepared.table.names), **_persons_entry(prepared.complete),
+            "records": prepared.input.n_rows, "columns": len(prepared.table.names),
+            **_persons_entry(prepared.complete),
         },
         "output": {
             "records": table.n_rows, "columns": len(table.names), "fingerprint": f"sha256:{table.fingerprint()}",
@@ -73,6 +74,10 @@ def build_manifest(
         "loss": {"digits": digits, **_loss_entry(recoded.loss, digits)},
         "remarks": [{"code": remark.code, "column": remark.column, "text": remark.text} for remark in remarks],
     }  # fmt: skip
+    if plan.schema.shuffle or any(column.before or column.after for column in plan.schema.columns):
+        from shoal.flow.released_steps import steps_entry
+
+        manifest["steps"] = steps_entry(prepared, recoded)
     if plan.by_persons or plan.schema.keep_links:
         manifest["person_groups"] = person_groups_entry(plan, prepared, grouped, recoded, digits)
     manifest["plan"] = stated_plan_digest(manifest)
@@ -103,6 +108,10 @@ def stated_plan_digest(manifest: JsonDict) -> str:
     stated = {
         "schema": manifest["schema"], "requirements": manifest["requirements"], "method": method["requested"],
     }  # fmt: skip
+    if "steps" in manifest:
+        columns = manifest["steps"].get("columns", {})
+        requested = {name: [entry.get("before"), entry.get("after")] for name, entry in columns.items()}
+        stated["steps"] = {"columns": requested, "shuffled": manifest["steps"].get("shuffled", False)}
     text = json.dumps(stated, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
@@ -200,7 +209,7 @@ def _column_entry(column: Column, recoded: Recoded, code: str | None = None) -> 
         entry |= {} if column.order is None else {"order": True}
         entry |= {} if column.hierarchy is None else {"hierarchy": True}
         entry |= {} if column.constant is None else {"constant": column.constant}
-    if column.name == code:
+    if column.name == code or (column.role == Role.IDENTIFIER and column.before):
         entry["replaced"] = "random code"
     elif column.role in DROPPED:
         entry["dropped"] = True

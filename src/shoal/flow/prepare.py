@@ -27,6 +27,7 @@ from shoal.tables import Table
 from shoal.tables.value_codes import missing_mask
 
 if TYPE_CHECKING:
+    from shoal.flow.stepped import Stepped
     from shoal.privacy.value_encoding import ValueEncoding
 
 CHECKED_BYTES = 10_000_000
@@ -67,6 +68,8 @@ class Prepared:
         The table that this is a part of, where rows were suppressed.
     rows
         For each row its row in the whole table; None for a whole table.
+    steps
+        The steps before grouping that led to the table, with the original; None without any.
     """
 
     table: Table
@@ -79,6 +82,7 @@ class Prepared:
     whole: Prepared | None = None
     rows: Integers | None = None
     by_known: Masks = field(default_factory=dict)
+    steps: Stepped | None = None
 
     def __repr__(self) -> str:
         return f"<Prepared: {self.n:,} records, {len(self.encoding.quasi)} quasi-identifiers>"
@@ -92,6 +96,16 @@ class Prepared:
     def schema(self) -> Schema:
         """The schema."""
         return self.encoding.schema
+
+    @property
+    def input(self) -> Table:
+        """The table before all steps."""
+        return self.complete.table if self.steps is None else self.steps.original
+
+    @property
+    def input_rows(self) -> Integers | None:
+        """For each row its row in the table before all steps; None where these are the same."""
+        return self.rows if self.steps is None or self.steps.kept is None else self.steps.rows(self.rows)
 
     @property
     def complete(self) -> Prepared:
@@ -270,7 +284,7 @@ class MethodData:
 
 
 @checked
-def prepare(table: Table, encoding: Encoding, *, k: int | None = None) -> Prepared:
+def prepare(table: Table, encoding: Encoding, *, k: int | None = None, steps: Stepped | None = None) -> Prepared:
     """Prepare a table, or a part of one, with the encoding of the whole table.
 
     Parameters
@@ -281,6 +295,8 @@ def prepare(table: Table, encoding: Encoding, *, k: int | None = None) -> Prepar
         The encoding, fitted to the whole table.
     k
         The minimum group size, if known: an error about missing values then states how many cells a policy changes.
+    steps
+        The steps before grouping that the table comes from (:func:`shoal.apply_steps`).
 
     Returns
     -------
@@ -305,6 +321,7 @@ def prepare(table: Table, encoding: Encoding, *, k: int | None = None) -> Prepar
         sampling_weights(table, schema),
         units,
         by_known={name: mask for name, mask in masks.items() if policies[name] in KNOWN_CELLS},
+        steps=steps,
     )
 
 

@@ -75,7 +75,7 @@ def regroup(
         The groups, and which record of the earlier release each record is.
     """
     progress.stage("finding the records of the earlier release")
-    matched = match_records(record, prepared.table)
+    matched = match_records(record, prepared.input)
     if not (matched.earlier >= 0).any():
         raise ParameterError(
             "no record of the earlier release is in this table; name the holder's record of a release of these people"

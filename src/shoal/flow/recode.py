@@ -62,12 +62,15 @@ class Recoded:
         What replaced the values of each quasi-identifier.
     cells
         How many cells of a column were filled or emptied, where records were grouped by their known cells.
+    after
+        The number of cells of each column that steps after grouping changed.
     """
 
     table: Table
     loss: Loss
     recodes: Mapping[str, Recode]
     cells: Mapping[str, ChangedCells] = field(default_factory=dict)
+    after: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Recoded: {self.table.n_rows:,} records, information loss {100 * self.loss.information_loss:.2f} %>"
@@ -145,13 +148,19 @@ def recode_table(
     if prepared.whole is not None:
         losses = {name: with_suppressed_rows(prepared, name, loss) for name, loss in losses.items()}
     schema = prepared.schema
+    after: dict[str, int] = {}
+    if prepared.steps is not None or any(column.after for column in schema.quasi):
+        from shoal.flow.after_recoding import after_recoding
+
+        columns, losses, after = after_recoding(prepared, columns, losses, recodes)
     weight = [name for name in [schema.sampling_weight] if name is not None and name != schema.released_weight]
     released = table.with_columns(columns | _uniform_strata(prepared) | _group_weights(prepared, grouping, sums))
     released = released.without([*schema.dropped, *weight])
-    errors = _table_errors(prepared, recodes, columns) if prepared.whole is None else None
+    comparable = prepared.whole is None and not after
+    errors = _table_errors(prepared, recodes, columns) if comparable else None
     objective = _comparable_objective(prepared, grouped)
     loss = Loss(losses, *size_measures(grouping), frequency_tables=errors, objective=objective)
-    return Recoded(released, loss, recodes, cells)
+    return Recoded(released, loss, recodes, cells, after)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from shoal.flow.manifest import build_manifest
 from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
 from shoal.flow.remarks import Remark, release_remarks
-from shoal.flow.row_order import RowOrder, draw_order
+from shoal.flow.row_order import RowOrder, draw_order, unchanged_order
 from shoal.flow.units import Integers, UnitIndex, codes_of
 from shoal.methods.contract import Outcome
 from shoal.privacy.k_anonymity import Classes, class_labels, count_classes, require_k, verify_k
@@ -39,6 +39,7 @@ from shoal.tables.value_codes import comparable_values
 
 if TYPE_CHECKING:
     from shoal.flow.second_release import SecondRelease
+    from shoal.flow.stepped import FittedSteps
     from shoal.privacy.assessment import Assessment
     from shoal.privacy.confidential import Values
     from shoal.privacy.equivalence_classes import EquivalenceClasses
@@ -121,6 +122,8 @@ class Released:
     whole
         The distributions of confidential attributes in the whole table, where a part of it was released and
         requirements compare with them; confidential like ``order``.
+    steps
+        The steps before grouping with the keys of their random numbers; confidential like ``order``.
     """
 
     plan: Plan
@@ -137,6 +140,7 @@ class Released:
     persons: UnitIndex | None = field(default=None, repr=False)
     runs: tuple[MethodRun, ...] = ()
     whole: tuple[ValueEncoding, ...] | None = field(default=(), repr=False)
+    steps: FittedSteps | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {
@@ -146,16 +150,27 @@ class Released:
             "units": None,
             "persons": None,
             "whole": () if self.whole == () else None,
+            "steps": None,
         }
 
     def paired(self, original: Table) -> Table:
         """Return the original with its rows in the order of the release; raises where that order is not known."""
-        if self.order is None and (self.schema.unit or self.schema.household):
+        dropped = self.table.n_rows != original.n_rows
+        if self.order is None and (self.schema.random_order or dropped):
             raise ParameterError(
                 "the rows of this release are in a random order, which a release that was loaded or copied does not "
                 "know; measure it where it was made, or with shoal evaluate and its holder's record"
             )
+        if any(column.before or column.after for column in self.schema.columns):
+            from shoal.flow.stepped import comparable_original
+
+            original, _ = comparable_original(original, self.schema)
         return original if self.order is None else self.order.table(original)
+
+    @property
+    def stated_plan(self) -> Plan:
+        """The plan as it was requested, before kinds and orders followed from steps."""
+        return self.plan if self.steps is None else replace(self.plan, schema=self.steps.stated)
 
     @property
     def schema(self) -> Schema:
@@ -203,6 +218,8 @@ def release_table(
     """
     progress.stage("verifying")
     order, persons = draw_order(plan.schema, prepared.n, units=prepared.units), prepared.units
+    if order is None and prepared.input_rows is not None:
+        order = unchanged_order(prepared.n)
     grouping, outcome = grouped.grouping, grouped.outcome
     if order is not None:
         recoded = replace(recoded, table=order.table(recoded.table))
@@ -213,15 +230,19 @@ def release_table(
     recoded = replace(recoded, table=clean_copy(recoded.table, prepared.table))
     if order is not None and order.codes is not None:
         recoded = replace(recoded, table=with_code(recoded.table, str(plan.schema.unit), order.codes))
+    if prepared.steps is not None and prepared.steps.codes:
+        from shoal.flow.released_steps import with_identifier_codes
+
+        recoded = replace(recoded, table=with_identifier_codes(recoded.table, prepared, order))
     whole = prepared.whole_table if plan.requirements.beyond_k else ()
     recount = recount_table(recoded.table, plan.schema, plan.requirements, units, persons, whole=whole)
-    if order is not None and prepared.rows is not None:
-        order = order.within(prepared.rows, prepared.complete.n)
+    if order is not None and prepared.input_rows is not None:
+        order = order.within(prepared.input_rows, prepared.input.n_rows)
     remarks = release_remarks(plan, prepared, grouped, recoded, recount, persons)
     manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)
     return Released(
         plan, recoded.table, grouping, recount, recoded.loss, outcome, manifest, remarks, second, order, units,
-        persons, runs=grouped.runs, whole=whole,
+        persons, runs=grouped.runs, whole=whole, steps=None if prepared.steps is None else prepared.steps.fitted,
     )  # fmt: skip
 
 

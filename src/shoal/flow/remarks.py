@@ -66,6 +66,10 @@ def release_remarks(
     remarks += _code_remarks(prepared)
     remarks += [Remark("derived-column", found.column, found.sentence) for found in derived_columns(prepared)]
     remarks += [Remark(found.code, None, found.text) for found in original_remarks(plan, prepared)]
+    if prepared.steps is not None:
+        from shoal.flow.released_steps import step_remarks
+
+        remarks += [Remark(*found) for found in step_remarks(plan, prepared)]
     remarks += [Remark("several-rows", found.column, found.warning) for found in asked_persons(plan, prepared)]
     return tuple(remarks)
 

@@ -79,7 +79,7 @@ class RowOrder:
 
 
 def draw_order(schema: Schema, n: int, key: bytes | None = None, *, units: UnitIndex | None = None) -> RowOrder | None:
-    """Return a random order of the rows; None where the schema has neither units nor households.
+    """Return a random order of the rows; None where the schema has no units, no households and does not shuffle.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def draw_order(schema: Schema, n: int, key: bytes | None = None, *, units: UnitI
     units
         The persons of the rows, where links are kept.
     """
-    if schema.unit is None and schema.household is None:
+    if not schema.random_order:
         return None
     key = secrets.token_bytes(32) if key is None else key
     if schema.keep_links and units is not None:
@@ -104,3 +104,8 @@ def draw_order(schema: Schema, n: int, key: bytes | None = None, *, units: UnitI
         return RowOrder(key, rows, code[persons][rows])
     draws = np.frombuffer(shake_256(key + b"order of rows").digest(8 * n), "<u8")
     return RowOrder(key, np.argsort(draws, kind="stable").astype(np.int64))
+
+
+def unchanged_order(n: int) -> RowOrder:
+    """Return the order of the original, where some of its records are not released; the key is for hashes only."""
+    return RowOrder(secrets.token_bytes(32), np.arange(n, dtype=np.int64))

@@ -185,7 +185,11 @@ def keep_released_values(
         if kept.equals(present, null_equal=True):
             continue
         columns[name] = from_polars(kept.alias(name), series, same_dtype=True)
-        if recoded.recodes[name] in _VALUES:
+        if prepared.steps is not None and name in prepared.steps.changed:
+            from shoal.flow.step_loss import loss_against_original
+
+            losses[name] = loss_against_original(prepared, name, columns[name], losses[name])
+        elif recoded.recodes[name] in _VALUES:
             losses[name] = _loss(entry, prepared, kept)
     if not columns:
         return recoded
@@ -232,7 +236,13 @@ def run_second_release(
             "a second release starts from the groups of rows of the earlier one, which histories and constant columns "
             "do not allow; protect both tables together, or count units without constant columns"
         )
-    changes = check_second_release(record, plan, accepted=accepted)
+    if (prepared.steps is not None and prepared.steps.kept is not None) or (record.groups < 0).any():
+        raise ParameterError(
+            "a second release starts from the groups of all records of the earlier one, which dropped records do not "
+            'allow; leave the step "outliers" out, or protect without previous='
+        )
+    stated = plan if prepared.steps is None else replace(plan, schema=prepared.steps.fitted.stated)
+    changes = check_second_release(record, stated, accepted=accepted)
     requirements = plan.requirements
     blocks = find_blocks(prepared, requirements)
     data = MethodData(prepared, blocks.suppressed)

@@ -8,6 +8,7 @@ from typing import Any
 from shoal.errors import ParameterError
 from shoal.evaluate.attacks import Attack
 from shoal.flow.released import Released
+from shoal.flow.released_steps import step_sentences
 from shoal.flow.remarks import HEAVY_LOSS
 from shoal.methods.registry import get_method
 from shoal.report.associations import AssociationMatrix
@@ -106,13 +107,14 @@ def page_contents(released: Released, original: Table | None, *, public: bool) -
         "scope": "" if released.outcome.objective is None else released.outcome.objective.scope,
         "diagnostics": {} if public else _plain_diagnostics(manifest["method"]["diagnostics"]),
         "missing_steps": _missing_steps(released),
+        "step_sentences": step_sentences(manifest.get("steps", {}), public=public),
         "decimals": _decimals(manifest["schema"]["decimals"]),
         "sums": _SUMS[manifest["schema"]["sums"]],
         "quasi": schema.quasi,
         "replaced_by": {name: _REPLACED_BY[recode] for name, recode in applied_recodes(released).items()},
         "heavy": HEAVY_LOSS,
         "distances": _DISTANCES,
-        "dropped": schema.named(Role.IDENTIFIER),
+        "dropped": [name for name in schema.named(Role.IDENTIFIER) if name not in schema.coded],
         "confidential": schema.named(Role.CONFIDENTIAL),
         "unchanged": [name for name in schema.named(Role.OTHER) if name not in schema.strata],
         "short_fingerprint": manifest["output"]["fingerprint"].partition(":")[2][:16],

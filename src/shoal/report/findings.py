@@ -41,6 +41,8 @@ _ADVICE = {
     "suppressed": "Choose missing=fill or suppress, which change the groups concerned only, or a smaller k.",
     "filled": "Check that values of neighbours are acceptable in place of missing ones; suppress keeps them missing.",
     "emptied": "Choose missing=fill or a smaller k, to empty fewer values.",
+    "outliers-dropped": "Check that the dropped records may be missing, or use top and bottom coding instead.",
+    "rare-bound": "Choose a bound that more records reach, or a share such as top 99%, which takes care of that.",
 }
 _NOTABLE_DISCLOSURE = 0.1
 _LARGE_SHARE = 0.5

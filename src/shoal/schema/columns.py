@@ -129,6 +129,10 @@ class Column:
     constant
         For a quasi-identifier: whether all rows of a person (without a unit, of a household) keep one value; None where
         that is not decided.
+    before
+        Steps before grouping, in their order, such as ``top 90`` or ``band 10``; see :mod:`shoal.schema.steps`.
+    after
+        Steps after grouping on the representatives of a quasi-identifier, such as ``round 100``.
     """
 
     name: str
@@ -144,9 +148,16 @@ class Column:
     role_stated: bool = True
     time: bool = False
     constant: bool | None = None
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._check_types()
+        if self.before or self.after:
+            from shoal.schema.step_texts import checked_steps
+
+            for entry in ("before", "after"):
+                object.__setattr__(self, entry, checked_steps(getattr(self, entry), self, after=entry == "after"))
         if not (math.isfinite(self.weight) and self.weight >= 0):
             raise SchemaError(f'column "{self.name}": weight={self.weight} must be a finite number of at least 0')
         if self.order is not None and len(set(self.order)) != len(self.order):
@@ -218,6 +229,8 @@ class Schema:
         Columns beside the quasi-identifiers that an intruder may know; k is also counted with them.
     keep_links
         Whether the unit is replaced by a random code, so that the rows of a person stay linked, instead of dropped.
+    shuffle
+        Whether rows are released in a random order, as they always are where the schema has a unit or a household.
 
     Examples
     --------
@@ -239,6 +252,7 @@ class Schema:
     release_weight: ReleaseWeight = ReleaseWeight.GROUPED
     known: tuple[str, ...] = ()
     keep_links: bool = False
+    shuffle: bool = False
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -293,6 +307,10 @@ class Schema:
                 )
         if not isinstance(self.keep_links, bool):
             raise SchemaError(f"keep_links must be true or false, not {type(self.keep_links).__name__}")
+        if not isinstance(self.shuffle, bool):
+            raise SchemaError(f"shuffle must be true or false, not {type(self.shuffle).__name__}")
+        if self.sampling_weight and self[self.sampling_weight].before:
+            raise SchemaError(f'column "{self.sampling_weight}" is the sampling weight, which no step can change')
 
     def __getitem__(self, name: str) -> Column:
         if not isinstance(name, str) or name not in self._by_name:
@@ -346,6 +364,16 @@ class Schema:
     def code(self) -> str | None:
         """The column that holds a random code for each person in the release, if links are kept."""
         return self.unit if self.keep_links else None
+
+    @property
+    def coded(self) -> list[str]:
+        """The direct identifiers that are replaced by random codes instead of dropped."""
+        return [column.name for column in self.columns if column.role == Role.IDENTIFIER and column.before]
+
+    @property
+    def random_order(self) -> bool:
+        """Whether the rows are released in a random order."""
+        return self.shuffle or self.unit is not None or self.household is not None
 
     @property
     def dropped(self) -> list[str]:
@@ -413,6 +441,9 @@ class Schema:
         hierarchies: Mapping[str, Any] | None = None,
         constant: Sequence[str] | None = None,
         keep_links: bool | None = None,
+        before: Mapping[str, Any] | None = None,
+        after: Mapping[str, Any] | None = None,
+        shuffle: bool | None = None,
     ) -> Schema:
         """Return a schema in which the given choices replace the present ones.
 
@@ -445,6 +476,10 @@ class Schema:
             columns[name] = replace(columns[name], hierarchy=hierarchy)
         if constant is not None:
             columns = self._with_constant(columns, names_list(constant))
+        for entry, steps in (("before", before), ("after", after)):
+            for name, given in (steps or {}).items():
+                self[name]  # an unknown name is an error
+                columns[name] = replace(columns[name], **{entry: given})
         return Schema(
             columns=tuple(columns.values()),
             strata=self.strata if strata is None else tuple(names_list(strata)),
@@ -458,6 +493,7 @@ class Schema:
             ),
             known=self.known if known is None else tuple(names_list(known)),
             keep_links=self.keep_links if keep_links is None else keep_links,
+            shuffle=self.shuffle if shuffle is None else shuffle,
         )
 
     def _with_constant(self, columns: dict[str, Column], names: list[str]) -> dict[str, Column]:

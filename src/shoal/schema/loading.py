@@ -38,7 +38,9 @@ def load(
     unread = [] if read_identifiers else stated_identifiers(schema, changes)
     head = read_head(data, unread=unread, **reading.given())
     draft = complete_schema(head, schema, changes)
-    typed = {column.name for column in draft.quasi} | {*draft.counted[len(draft.protected) :], *unread}
+    unread = [name for name in unread if name not in draft.coded]
+    stepped = {column.name for column in draft.columns if column.before and column.role not in DROPPED}
+    typed = {column.name for column in draft.quasi} | {*draft.counted[len(draft.protected) :], *unread, *stepped}
     text = [name for name in head.names if name not in typed]
     table = read_table(data, text=text, unread=unread, **reading.given())
     return _with_inputs(table, schema, complete_schema(table, schema, changes))

@@ -26,8 +26,10 @@ from shoal.schema.columns import (
 from shoal.schema.toml_values import format_key as _key
 from shoal.schema.toml_values import format_text as _text
 
-_TOP = {"release_weight", "known", "unnamed", "strata", "sampling_weight", "missing", "columns", "keep_links"}
-_COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy", "time", "constant"}
+_TOP = {
+    "release_weight", "known", "unnamed", "strata", "sampling_weight", "missing", "columns", "keep_links", "shuffle",
+}  # fmt: skip
+_COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy", "time", "constant", "before", "after"}
 
 _HEADER = """\
 # What each column is. Read it, correct it, then: shoal protect {source} -k 5 --schema THIS_FILE -o safe.csv
@@ -38,6 +40,7 @@ _HEADER = """\
 # kind: numeric | ordinal (give its order) | nominal
 # Optional: weight = 2.0   order = ["low", "high"]   recode = "median"   missing = "impute"   hierarchy = "jobs.csv"
 #           constant = true (one value in all rows of a person)
+#           before = ["top 90", "band 10"]   after = ["round 100"] (steps before and after grouping)
 
 {unnamed}
 missing = "{missing}"        # error | fill | suppress | by-pattern | impute | category
@@ -78,6 +81,8 @@ def format_schema(schema: Schema, source: str = "people.csv", remarks: Mapping[s
     )  # fmt: skip
     if schema.keep_links:
         header += "keep_links = true              # the unit becomes a random code, which links a person's rows\n"
+    if schema.shuffle:
+        header += "shuffle = true                 # rows in a random order\n"
     parts = [header]
     parts += [_format_column(column, (remarks or {}).get(column.name, "")) for column in schema.columns]
     return "\n".join(parts)
@@ -102,6 +107,9 @@ def _format_column(column: Column, remark: str = "") -> str:
         lines.append("time = true")
     if column.constant is not None:
         lines.append(f"constant = {str(column.constant).lower()}")
+    for entry in ("before", "after"):
+        if getattr(column, entry):
+            lines.append(f"{entry} = [{', '.join(map(_text, getattr(column, entry)))}]")
     return "\n".join(lines) + "\n"
 
 
@@ -149,6 +157,7 @@ def parse_schema(text: str, base: Schema, *, identifiers_dropped: bool = False) 
         release_weight=release_weight,
         known=_parse_names(parsed, "known"),
         keep_links=parsed.get("keep_links", False),
+        shuffle=parsed.get("shuffle", False),
     )
 
 
@@ -185,6 +194,8 @@ def _parse_column(column: Column, entry: Any) -> Column:
         hierarchy=_parse_hierarchy(column.name, entry.get("hierarchy")),
         time=entry.get("time", False),
         constant=entry.get("constant"),
+        before=entry.get("before", ()),
+        after=entry.get("after", ()),
     )
 
 
