@@ -163,17 +163,31 @@ def test_a_shuffled_index_changes_nothing(rng):
 
 def test_the_journalist_counts_the_population():
     table = pl.DataFrame({"x": ["a", "a", "b"], "w": [10.0, 10.0, 1.0]})
-    population = pl.DataFrame({"x": ["a"] * 8 + ["b"] * 2 + ["c"]})
+    population = pl.DataFrame({"x": ["a"] * 8 + ["b"] * 2})
     risk = shoal.risk(table, table, quasi=["x"], population=population).classes
     assert risk.prosecutor.highest == 1
     assert risk.journalist.highest == pytest.approx(1 / 2)
     assert risk.journalist.average == pytest.approx((2 / 8 + 1 / 2) / 3)
     assert risk.marketer == pytest.approx((2 / 8 + 1 / 2) / 3)
-    weighted = shoal.risk(table, table, quasi=["x"], sampling_weight="w").classes
-    assert weighted.journalist.average == pytest.approx((2 / 20 + 1 / 1) / 3)
-    assert weighted.population_unique == pytest.approx(1 / 3)
     unknown = pl.DataFrame({"x": ["z"]})
-    assert shoal.risk(table, table, quasi=["x"], population=unknown).classes.journalist.highest == 1
+    found = shoal.risk(table, table, quasi=["x"], population=unknown).classes
+    assert found.journalist.highest == 1
+    assert found.population.uncovered == 2
+    assert shoal.risk(table, table, quasi=["x"]).classes.journalist is None
+
+
+def test_a_control_table_with_further_categories_keeps_the_codes():
+    """Codes of the control used to be shifted by categories that the release lacks."""
+    people = pl.DataFrame({"x": list("aacc"), "y": list("ppqq")})
+    plain = pl.DataFrame({"x": list("acc"), "y": list("pqq")})
+    further = pl.DataFrame({"x": list("bacc"), "y": list("opqq")})
+    found = [
+        shoal.risk(people, people, quasi=["x"], confidential=["y"], control=control).attack("attribute-disclosure")
+        for control in (plain, further)
+    ]
+    assert [attack.success.value for attack in found] == [1, 1]
+    assert found[0].baseline.value == 1
+    assert found[1].baseline.value == pytest.approx(3 / 4)  # "o" is never guessed
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=2, max_size=30))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.api.counted_persons import Persons, find_persons
+from shoal.api.table_risk import known_population, table_risk
 from shoal.core.arguments import checked
 from shoal.core.choices import choice
 from shoal.core.grouping import check_k
@@ -67,6 +68,7 @@ def assess(
     special_uniques: bool = False,
     subset_size: int | None = None,
     k: int = 3,
+    population: Any = None,
     sampling_fraction: float | None = None,
     original: Any = None,
     record: HolderRecord | str | Path | None = None,
@@ -143,8 +145,11 @@ def assess(
         The largest number of columns that are combined for special uniques; 6 if not given, fewer for large tables.
     k
         Classes of fewer records are counted with special uniques, and values of fewer records are never named.
+    population
+        The number of individuals of the population of which the table is a sample, or a table of them, for the
+        journalist and marketer risk.
     sampling_fraction
-        The share of the population that the table is, above 0 and at most 1.
+        The share of the population that the table is, instead of its size; also for DIS.
     original
         The original of a released table, which has the unit that the release lacks.
     record
@@ -193,6 +198,8 @@ def assess(
         time=time or stated_column(schema, Role.TIME), of=of, original=original, record=record,
         reading=ReadOptions.of(read_options), progress=progress,
     )  # fmt: skip
+    known_people = known_population(population, sampling_fraction, table.n_rows)
+    fraction = None if known_people is None or known_people.size is None else table.n_rows / known_people.size
     progress.stage("finding equivalence classes")
     matching = equivalence_classes(table, names, semantics)
     columns = _columns(
@@ -209,7 +216,15 @@ def assess(
         missing_semantics=str(semantics),
         columns=columns,
         m=m,
-        risk=_risk(table, full, matching, threshold),
+        risk=table_risk(
+            table,
+            full,
+            matching,
+            threshold=threshold,
+            known=known_people,
+            reading=ReadOptions.of(read_options),
+            households=None if persons.index is None else persons.index.household,
+        ),
         contributions=_contributions(table, names, progress) if contributions else None,
         special_uniques=None
         if not special_uniques
@@ -218,7 +233,7 @@ def assess(
             names,
             size=subset_size,
             k=k,
-            sampling_fraction=sampling_fraction,
+            sampling_fraction=fraction,
             units=persons.codes,
             progress=progress,
         ),
@@ -413,27 +428,13 @@ def _columns(
     return columns
 
 
-def _risk(table: Table, schema: Schema, matching: EquivalenceClasses, threshold: float) -> Any:
-    """Return the risk from the sizes of the equivalence classes, averaged over records."""
-    from shoal.evaluate.class_risk import class_risk, of_finer_classes, overlapping_class_risk, population_sizes
+def _special_uniques(table: Table, names: list[str], **options: Any) -> Any:
+    from shoal.evaluate.special_uniques import special_uniques
 
-    if matching.links:
-        return overlapping_class_risk(matching.sizes(), matching.labels, threshold=threshold)
-    weight = schema.released_weight
-    typed = table.with_types([weight]) if weight is not None else table
-    people = population_sizes(typed, schema.protected, matching.labels, sampling_weight=weight)
-    labels = class_labels(table, schema.with_weight) if weight is not None else matching.labels
-    people = of_finer_classes(people, matching.labels, labels)
-    return class_risk(np.bincount(labels), population=people, threshold=threshold)
+    return special_uniques(table, names, **options)
 
 
 def _contributions(table: Table, names: list[str], progress: Progress) -> Any:
     from shoal.evaluate.contribution import contributions
 
     return contributions(table, names, progress=progress)
-
-
-def _special_uniques(table: Table, names: list[str], **options: Any) -> Any:
-    from shoal.evaluate.special_uniques import special_uniques
-
-    return special_uniques(table, names, **options)

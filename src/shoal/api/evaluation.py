@@ -49,6 +49,7 @@ def evaluate(
     known: Sequence[str] | None = None,
     control: Any = None,
     population: Any = None,
+    sampling_fraction: float | None = None,
     target: str | None = None,
     record: HolderRecord | str | Path | None = None,
     also: Any = None,
@@ -69,7 +70,10 @@ def evaluate(
     control
         A table of persons who are not in the release, as a baseline of attribute disclosure.
     population
-        A table of the whole population, for journalist and marketer risk.
+        The number of individuals of the population of which the original is a sample, or a table of them, for
+        journalist and marketer risk.
+    sampling_fraction
+        The share of the population that the original is, instead of its size.
     target
         The target variable of regression and prediction measures.
     record
@@ -146,6 +150,7 @@ def evaluate(
     known = [name for name in full.known if name not in {*names, *attributes}]
     risks = risk(
         table, released, quasi=[*names, *known], confidential=attributes, control=control, population=population,
+        sampling_fraction=sampling_fraction,
         sampling_weight=full.released_weight, schema=full, seed=seed, read_options=options, progress=progress,
     )  # fmt: skip
     if rows is not None and (full.unit or full.household):

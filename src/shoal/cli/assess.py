@@ -29,9 +29,8 @@ def assess_command(
     k: Annotated[
         int, typer.Option("-k", "--k", help="With --special-uniques, classes of fewer records are counted as small.")
     ] = 3,
-    sampling_fraction: Annotated[
-        float | None, typer.Option(help="Share of the population that the table is, for example 0.01.")
-    ] = None,
+    population: flags.Population = None,
+    sampling_fraction: flags.SamplingFraction = None,
 ) -> None:
     """Measure every privacy model on a table as it stands: k, alpha, l, p, t, beta, delta, and the risk.
 
@@ -54,6 +53,7 @@ def assess_command(
             special_uniques=special_uniques,
             subset_size=subset_size,
             k=k,
+            population=population,
             sampling_fraction=sampling_fraction,
             read_options=given.read_options(),
             progress=progress,
@@ -92,6 +92,10 @@ def _draw(assessment: Any) -> None:
             ("unique", f"{100 * risk.unique:.4g} %", "sample-unique records"),
         ],
     )
+    if risk.population is not None:
+        draw_rows("\nrisk against the population", ["", "", "meaning"], risk.population.rows())
+        for line in (risk.population.sentence(), *risk.population.notes):
+            console().print(f"\n{printable(line)}", soft_wrap=True)
     if assessment.persons is not None:
         persons = assessment.persons
         homes = "" if persons.households is None else f" in {persons.households:,} households"

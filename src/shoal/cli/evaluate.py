@@ -18,9 +18,8 @@ def evaluate_command(
     control: Annotated[
         Path | None, typer.Option(help="Table of persons who are not in the release; used as a baseline.")
     ] = None,
-    population: Annotated[
-        Path | None, typer.Option(help="Population table; used for journalist and marketer risk.")
-    ] = None,
+    population: flags.Population = None,
+    sampling_fraction: flags.SamplingFraction = None,
     target: Annotated[
         str | None, typer.Option(metavar="NAME", help="Target variable of the regression and prediction measures.")
     ] = None,
@@ -45,6 +44,7 @@ def evaluate_command(
     with drawn_progress(quiet=given.silent) as progress:
         risks, uses = evaluate(
             original, released, schema=given.schema, **given.columns(), control=control, population=population,
+            sampling_fraction=sampling_fraction,
             target=target, record=record, also=also, also_record=also_record, seed=seed,
             read_options=given.read_options(), progress=progress,
         )  # fmt: skip
@@ -57,5 +57,7 @@ def evaluate_command(
     draw_rows("\nutility", ["measure", "figure", "meaning"], uses.rows())
     heads = ["column", "IL1s", "mean", "variance", "quantiles", "distribution", "Wasserstein", "Hellinger", "changed"]
     draw_rows("\ncolumns", heads, uses.column_rows())
+    if risks.classes.population is not None:
+        console().print(f"\n{risks.classes.population.sentence()}", soft_wrap=True)
     for note in dict.fromkeys([*risks.notes, *uses.notes]):
         console().print(f"\n{printable(note)}", soft_wrap=True)

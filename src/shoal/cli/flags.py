@@ -49,6 +49,16 @@ Output = Annotated[
     ),
 ]
 ManifestFile = Annotated[Path | None, typer.Option(help="Manifest file; beside the output if not given.")]
+Population = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|FILE",
+        help="Number of individuals of the population, or a table of them; for journalist and marketer risk.",
+    ),
+]
+SamplingFraction = Annotated[
+    float | None, typer.Option(help="Share of the population that the table is, for example 0.01.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

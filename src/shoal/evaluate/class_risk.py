@@ -2,23 +2,26 @@
 
 Only the released table is needed. Three intruders (El Emam 2013, chapter 16; the vocabulary of ARX). The *prosecutor*
 knows that an individual is in the table: a record in a class of f is re-identified with probability 1/f. The
-*journalist* knows a population of which the table is a sample: 1/F, with F individuals of the population in the class.
-The *marketer* re-identifies as many records as possible: the expected share of correct matches. Averages are over
-records, never over classes: nine classes of one record and one of a thousand do not have an average risk of 90 %.
+*journalist* knows a population of which the table is a sample; measured only where something is known about the
+population, see :mod:`shoal.evaluate.population_risk`. The *marketer* re-identifies as many records as possible: the
+expected share of correct matches. Averages are over records, never over classes: nine classes of one record and one of
+a thousand do not have an average risk of 90 %.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import DataError, ParameterError, SchemaError
+from shoal.errors import DataError, ParameterError
 from shoal.tables import Table
+
+if TYPE_CHECKING:
+    from shoal.evaluate.population_risk import PopulationFigures
 
 
 @dataclass(frozen=True)
@@ -53,33 +56,44 @@ class ClassRisk:
 
     Parameters
     ----------
-    prosecutor, journalist
-        The two intruders; without a population the journalist risk equals the prosecutor risk.
+    prosecutor
+        The intruder who knows that an individual is in the table.
+    journalist
+        The intruder who knows the population; None where nothing is known about it.
     marketer
         The expected share of records matched correctly.
     unique
         The share of sample-unique records: no other record has the same quasi-identifiers.
     population_unique
-        The share of records that are unique in the population, as far as it is known.
+        The share of records that are expected to be unique in the population; None where nothing is known about it.
     records, classes
         The number of records and of classes.
+    population
+        All figures against the population; None where nothing is known about it.
     """
 
     prosecutor: IntruderRisk
-    journalist: IntruderRisk
+    journalist: IntruderRisk | None
     marketer: float
     unique: float
-    population_unique: float
+    population_unique: float | None
     records: int
     classes: int
+    population: PopulationFigures | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures for JSON."""
-        return asdict(self)
+        return {**asdict(self), "population": None if self.population is None else self.population.to_dict()}
 
 
 def class_risk(
-    sizes: NDArray[np.int64], *, population: NDArray[np.float64] | None = None, threshold: float = 0.2
+    sizes: NDArray[np.int64],
+    *,
+    coarse: NDArray[np.int64] | None = None,
+    counted: NDArray[np.float64] | None = None,
+    people: NDArray[np.float64] | None = None,
+    population: int | None = None,
+    threshold: float = 0.2,
 ) -> ClassRisk:
     """Return the risk from the sizes of the classes of a table.
 
@@ -87,8 +101,15 @@ def class_risk(
     ----------
     sizes
         The number of records of each class.
+    coarse
+        The number of records of each class for an intruder who knows the population, where that intruder distinguishes
+        fewer records (individuals have no sampling weight); the same as ``sizes`` if not given.
+    counted
+        The number of individuals of a population table in each of these classes.
+    people
+        The sum of the sampling weights of each of these classes.
     population
-        The number of individuals of the population in each class, counted or estimated; at least the number of records.
+        The number of individuals of the population.
     threshold
         Records with a risk above this are counted; 0.2 counts those in classes of fewer than 5.
 
@@ -108,18 +129,24 @@ def class_risk(
     if not 0 < threshold <= 1:
         raise ParameterError(f"threshold={threshold} must be above 0 and at most 1")
     f = sizes.astype(np.float64)
-    F = f if population is None else np.maximum(population.astype(np.float64), f)
     n = float(f.sum())
     prosecutor = _intruder(1 / f, f / n, threshold)
-    journalist = _intruder(1 / F, f / n, threshold)
+    journalist = figures = None
+    if counted is not None or people is not None or population is not None:
+        from shoal.evaluate.population_risk import against_population
+
+        known = sizes if coarse is None else coarse
+        risk, figures = against_population(known, counted=counted, people=people, population=population)
+        journalist = _intruder(risk, known / n, threshold)
     return ClassRisk(
         prosecutor=prosecutor,
         journalist=journalist,
-        marketer=float((f / F).sum() / n) if population is not None else f.size / n,
+        marketer=prosecutor.average if journalist is None else journalist.average,
         unique=float(f[sizes == 1].sum() / n),
-        population_unique=float(f[np.rint(F) == 1].sum() / n),
+        population_unique=None if figures is None else figures.population_unique,
         records=int(n),
         classes=int(f.size),
+        population=figures,
     )
 
 
@@ -149,62 +176,15 @@ def overlapping_class_risk(sizes: NDArray[np.int64], labels: NDArray[np.int64], 
     above = float((risk > threshold * (1 + 1e-12)).mean())
     intruder = IntruderRisk(float(risk.max()), float(risk.mean()), above, threshold)
     unique = float((risk == 1.0).mean())
-    return ClassRisk(intruder, intruder, intruder.average, unique, unique, risk.size, int(sizes.size))
+    return ClassRisk(intruder, None, intruder.average, unique, None, risk.size, int(sizes.size))
 
 
-def population_sizes(
-    table: Table,
-    names: Sequence[str],
-    labels: NDArray[np.int64],
-    *,
-    population: Table | None = None,
-    sampling_weight: str | None = None,
-) -> NDArray[np.float64] | None:
-    """Return the number of individuals of the population in each class of a table; None without a population.
-
-    A population table is counted by equal values in the quasi-identifiers, which suits generalised values; else the
-    sampling weights of the records of a class are added up. A class that the population does not have counts its own
-    records.
-    """
-    count = int(labels.max()) + 1
-    if population is not None:
-        return _counted(table, names, labels, population)
-    if sampling_weight is None:
-        return None
+def people_in_classes(table: Table, labels: NDArray[np.int64], sampling_weight: str) -> NDArray[np.float64]:
+    """Return the sum of the sampling weights of each class; every weight must be a positive number."""
     weights = table.column(sampling_weight).to_polars().cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
     bad = int((~(np.isfinite(weights) & (weights > 0))).sum())
     if bad:
         raise DataError(
             f'column "{sampling_weight}": {bad} sampling weights are missing, infinite, not numeric or not positive'
         )
-    return np.bincount(labels, weights, minlength=count).astype(np.float64)
-
-
-def of_finer_classes(
-    population: NDArray[np.float64] | None, labels: NDArray[np.int64], finer: NDArray[np.int64]
-) -> NDArray[np.float64] | None:
-    """Return for each of the finer classes the individuals of the class that contains it.
-
-    An intruder who knows the sampling weight distinguishes more records, but the individuals of the population have no
-    sampling weight.
-
-    Examples
-    --------
-    >>> of_finer_classes(np.array([20.0, 1.0]), np.array([0, 0, 1]), np.array([0, 1, 2])).tolist()
-    [20.0, 20.0, 1.0]
-    """
-    return None if population is None else population[labels[np.unique(finer, return_index=True)[1]]]
-
-
-def _counted(table: Table, names: Sequence[str], labels: NDArray[np.int64], population: Table) -> NDArray[np.float64]:
-    first = np.unique(labels, return_index=True)[1]
-    try:
-        own = pl.DataFrame({name: table.column(name).to_polars() for name in names})[first]
-        members = pl.DataFrame({name: population.column(name).to_polars() for name in names})
-        counts = members.group_by(names).len("individuals")
-        joined = own.join(counts, on=list(names), how="left", nulls_equal=True, maintain_order="left")
-    except pl.exceptions.PolarsError:
-        raise SchemaError(
-            "the quasi-identifiers of the population and of the table have different types; convert them"
-        ) from None
-    return joined["individuals"].fill_null(0).to_numpy().astype(np.float64)
+    return np.bincount(labels, weights, minlength=int(labels.max()) + 1).astype(np.float64)

@@ -24,7 +24,7 @@ from shoal.schema.columns import Kind, Schema
 from shoal.tables import Table
 from shoal.tables.value_codes import value_codes
 
-__all__ = ["PairedColumn", "equal_rows", "number_of_text", "pair_columns"]
+__all__ = ["PairedColumn", "equal_rows", "number_of_text", "pair_columns", "pair_with_others"]
 
 Floats = NDArray[np.float64]
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -112,6 +112,31 @@ def pair_columns(
         raise SchemaError("no column is named; name at least one column to compare")
     known = {column.name: column for column in schema.columns} if schema is not None else {}
     return [_pair(original, released, name, known.get(name)) for name in names]
+
+
+def pair_with_others(
+    original: Table, released: Table, others: Table, names: Sequence[str], schema: Schema | None = None
+) -> tuple[list[PairedColumn], list[Floats]]:
+    """Return columns of both tables side by side, and those of a further table on the same scale with the same codes.
+
+    Examples
+    --------
+    >>> tables = [pl.DataFrame({"x": list(values)}) for values in ("ac", "cc", "bcd")]
+    >>> pairs, others = pair_with_others(*map(Table.from_native, tables), ["x"])
+    >>> pairs[0].released.tolist(), others[0].tolist()
+    ([2.0, 2.0], [1.0, 2.0, 3.0])
+    """
+    columns = {}
+    for name in names:
+        parts = [table.column(name).to_polars() for table in (released, others)]
+        if parts[0].dtype != parts[1].dtype:
+            numbers = all(part.dtype.is_numeric() for part in parts)
+            parts = [part.cast(pl.Float64) if numbers else _texts(part) for part in parts]
+        columns[name] = pl.concat([part.rename(name) for part in parts])
+    both = pair_columns(original, Table.from_native(pl.DataFrame(columns)), names, schema, aligned=False)
+    n = released.n_rows
+    pairs = [PairedColumn(pair.name, pair.original, pair.released[:n], pair.categories) for pair in both]
+    return pairs, [pair.released[n:] for pair in both]
 
 
 def _pair(original: Table, released: Table, name: str, column: Any) -> PairedColumn:

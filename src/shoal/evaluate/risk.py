@@ -20,12 +20,13 @@ from shoal.core.text import html_table, percent, text_table
 from shoal.errors import ParameterError, SchemaError, suggestion
 from shoal.evaluate.attacks import MAX_SEARCHED, Attack
 from shoal.evaluate.attribute_disclosure import attribute_disclosure, attribute_inference
-from shoal.evaluate.class_risk import ClassRisk, class_risk, of_finer_classes, population_sizes
+from shoal.evaluate.class_risk import ClassRisk, class_risk, people_in_classes
 from shoal.evaluate.contribution import Contribution, contributions
 from shoal.evaluate.interval_disclosure import interval_disclosure, rank_interval_disclosure
 from shoal.evaluate.linkage import assignment_linkage, linkage_without, record_linkage
 from shoal.evaluate.linkage_search import Matcher
-from shoal.evaluate.paired_columns import PairedColumn, pair_columns
+from shoal.evaluate.paired_columns import pair_columns, pair_with_others
+from shoal.evaluate.population_risk import known_population, population_of_classes
 from shoal.privacy.k_anonymity import Classes, class_labels
 from shoal.privacy.person_risk import PersonFigures
 from shoal.schema.columns import Schema, names_list
@@ -83,16 +84,30 @@ class Risk:
             ("prosecutor, highest", classes.prosecutor.highest, "largest risk of a record"),
             ("prosecutor, average", classes.prosecutor.average, "mean over records"),
             ("prosecutor, share at risk", classes.prosecutor.share_above, above),
-            ("journalist, highest", classes.journalist.highest, "against the population"),
-            ("journalist, average", classes.journalist.average, "mean over records"),
+            *self._journalist(),
             ("marketer", classes.marketer, "expected share of records matched"),
             ("unique", classes.unique, "sample-unique records"),
             *([] if self.persons is None else self.persons.figures()),
         ]
 
+    def _journalist(self) -> list[tuple[str, float, str]]:
+        """Return the risk against the population, where something is known about it."""
+        population = self.classes.population
+        if population is None:
+            return []
+        return [
+            ("journalist, highest", population.highest, f"largest risk of a record, by {population.source}"),
+            ("journalist, average", population.average, "mean over records"),
+            ("population-unique", population.population_unique, "records expected to be unique in the population"),
+        ]
+
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Return measure, figure, baseline and meaning as rows of text."""
         found = [(name, percent(value), "", meaning) for name, value, meaning in self._class_figures()]
+        if self.classes.population is not None:
+            shown = {name for name, *_ in found}
+            rows = [row for row in self.classes.population.rows() if row[0] not in shown]
+            found += [(name, value, "", meaning) for name, value, meaning in rows]
         for attack in self.attacks:
             name = f"{attack.name}: {attack.target}" if attack.target else attack.name
             found.append((name, str(attack.success), percent(attack.baseline.value), attack.description))
@@ -179,6 +194,7 @@ def risk(
     confidential: Sequence[str] = (),
     control: Any = None,
     population: Any = None,
+    sampling_fraction: float | None = None,
     sampling_weight: str | None = None,
     schema: Schema | str | Path | None = None,
     threshold: float = 0.2,
@@ -203,7 +219,10 @@ def risk(
         A table of individuals who are not in the release, from the same population: the baseline of attribute
         disclosure.
     population
-        A table of the whole population, for journalist and marketer risk; counted by equal quasi-identifiers.
+        The number of individuals of the population, or a table of them, for journalist and marketer risk. Individuals
+        of a table are counted at the class that is nearest to them.
+    sampling_fraction
+        The share of the population that the table is, instead of its size.
     sampling_weight
         A column of the release with the number of individuals of the population that a record represents, instead of a
         population table. The intruder knows it, as the quasi-identifiers.
@@ -251,26 +270,35 @@ def risk(
     counted = _as_counted(released, names, options, progress)
     progress.stage("counting classes")
     coarse = class_labels(counted, names)
-    individuals = population_sizes(
-        counted, names, coarse, population=None if population is None else _as_counted(population, names, options),
-        sampling_weight=sampling_weight,
-    )  # fmt: skip
+    known = known_population(population, sampling_fraction, counted.n_rows)
+    individuals = None
+    if known.table is not None:
+        others = load_file_or_frame(known.table, options)
+        individuals = population_of_classes(before, after, others, names, coarse, schema)
+    people = None if sampling_weight is None else people_in_classes(counted, coarse, sampling_weight)
     labels = coarse
     if sampling_weight is not None and sampling_weight not in names:
         names = [*names, sampling_weight]
         labels = class_labels(counted, names)
-    individuals = of_finer_classes(individuals, coarse, labels)
     sizes = np.bincount(labels)
     columns = contributions(counted, names, classes=Classes(sizes), progress=progress)
-    classes = class_risk(sizes, population=individuals, threshold=threshold)
+    classes = class_risk(
+        sizes, coarse=np.bincount(coarse), counted=individuals, people=people, population=known.size,
+        threshold=threshold,
+    )  # fmt: skip
     if before.n_rows != after.n_rows:
         note = (
             f"The original has {before.n_rows:,} records and the release {after.n_rows:,}; attacks need the same "
             "records in the same order and were left out."
         )
         return Risk(classes, (), columns, (note,), backend=backend)
-    paired = pair_columns(before, after, names, schema)
-    paired_confidential = pair_columns(before, after, confidential_names, schema) if confidential_names else []
+    everything = [*names, *confidential_names]
+    values: list[Any] = []
+    if control is None:
+        pairs = pair_columns(before, after, everything, schema)
+    else:  # codes of categories have to be those of the control table as well
+        pairs, values = pair_with_others(before, after, load_file_or_frame(control, options), everything, schema)
+    paired, paired_confidential = pairs[: len(names)], pairs[len(names) :]
     matcher = Matcher(paired)
     attacks = [
         record_linkage(paired, matcher=matcher, sample=sample, seed=seed, progress=progress),
@@ -284,7 +312,7 @@ def risk(
     if control is None:
         attacks += attribute_disclosure(labels, paired_confidential, width=width, seed=seed)
     elif paired_confidential:
-        controlled = _control(before, load_file_or_frame(control, options), [*names, *confidential_names], schema)
+        controlled = [replace(pair, original=part) for pair, part in zip(pairs, values, strict=True)]
         attacks += attribute_inference(
             matcher, paired_confidential, controlled[: len(names)], controlled[len(names) :], width=width,
             sample=sample, seed=seed,
@@ -295,9 +323,3 @@ def risk(
 def _as_counted(data: Any, names: Sequence[str], options: Mapping[str, Any], progress: Progress = SILENT) -> Table:
     """Return a table with the texts of a file as they are written; read options apply to files only."""
     return load_for_counting(data, names, ReadOptions.of(options if isinstance(data, str | Path) else None), progress)
-
-
-def _control(before: Table, control: Table, names: Sequence[str], schema: Schema | None) -> list[PairedColumn]:
-    """Return the columns of a control table on the scale, and with the codes, of the original."""
-    pairs = pair_columns(before, control, names, schema, aligned=False)
-    return [PairedColumn(pair.name, pair.released, pair.original, pair.categories) for pair in pairs]

@@ -24,6 +24,7 @@ from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import distinct_per_class
 from shoal.core.text import percent
 from shoal.errors import DataError, ParameterError, SchemaError
+from shoal.evaluate.population_risk import check_sampling_fraction
 from shoal.evaluate.subset_classes import MAX_BITS, SubsetCounts, count_subsets
 from shoal.privacy.k_anonymity import class_labels
 from shoal.tables import Table
@@ -333,13 +334,6 @@ def special_uniques(
         values=_values(table, names, codes, counted, k, units), sets=_sets(counted, names, weights, n),
         notes=tuple(notes),
     )  # fmt: skip
-
-
-def check_sampling_fraction(fraction: float | None) -> None:
-    """Raise an error unless a sampling fraction is above 0 and at most 1."""
-    number = isinstance(fraction, int | float | np.integer | np.floating) and not isinstance(fraction, bool)
-    if fraction is not None and not (number and 0 < fraction <= 1):
-        raise ParameterError(f"sampling_fraction={fraction!r} is not possible; choose a number above 0 and at most 1")
 
 
 def number_of_sets(columns: int, size: int) -> int:

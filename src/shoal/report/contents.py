@@ -128,7 +128,7 @@ def page_contents(released: Released, original: Table | None, *, public: bool) -
         ],
         "min_records": min_bar_records(released.grouping.k),
         "associations": _associations(evidence),
-        "risks": _risks(evidence, population=schema.sampling_weight is not None),
+        "risks": _risks(evidence),
         "linkages": _linkages(evidence),
         "bar": bar,
         "two_bars": two_bars,
@@ -290,7 +290,7 @@ def _matrix(matrix: AssociationMatrix, title: str, key: str, meaning: str) -> di
     }
 
 
-def _risks(evidence: Evidence, *, population: bool) -> list[dict[str, Any]]:
+def _risks(evidence: Evidence) -> list[dict[str, Any]]:
     """Return the rows of the table of risks, each with its definition."""
     before, after = evidence.before, evidence.after
     threshold = f"{100 * after.prosecutor.threshold:g} %"
@@ -323,14 +323,26 @@ def _risks(evidence: Evidence, *, population: bool) -> list[dict[str, Any]]:
             lambda risk: risk.unique,
         ),
     ]
-    if population:
-        journalist = row(
-            "Journalist risk, highest",
-            "The same as the highest prosecutor risk for an intruder who does not know whether an individual of the "
-            "population is in the table; the population is estimated by the sampling weights.",
-            lambda risk: risk.journalist.highest,
-        )
-        rows.insert(3, journalist)
+    if after.population is not None:
+        rows[3:3] = [
+            row(
+                "Journalist risk, highest",
+                "The same for an intruder who has a register of the population and does not know who is in the table: "
+                "the expectation of 1 divided by the number of individuals of the population with the same values, "
+                "given the sampling weights.",
+                lambda risk: None if risk.population is None else risk.population.highest,
+            ),
+            row(
+                "Journalist risk, average",
+                "The mean over all records.",
+                lambda risk: None if risk.population is None else risk.population.average,
+            ),
+            row(
+                "Population-unique records",
+                "The share of records that are expected to be unique in the population.",
+                lambda risk: None if risk.population is None else risk.population.population_unique,
+            ),
+        ]
     return rows
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.evaluate.attacks import Attack, sampled_rows
 from shoal.evaluate.attribute_disclosure import attribute_disclosure
-from shoal.evaluate.class_risk import ClassRisk, class_risk, of_finer_classes, population_sizes
+from shoal.evaluate.class_risk import ClassRisk, class_risk, people_in_classes
 from shoal.evaluate.interval_disclosure import interval_disclosure
 from shoal.evaluate.linkage import assignment_linkage, record_linkage
 from shoal.evaluate.linkage_search import Matcher
@@ -197,9 +197,11 @@ def _measured_names(schema: Schema, confidential: Sequence[str]) -> list[str]:
 def _class_risk(table: Table, schema: Schema, labels: Integers) -> ClassRisk:
     """Return the risk from the sizes of classes; sampling weights add up to the population of the journalist."""
     weight = schema.released_weight
-    coarse = labels if weight is None else class_labels(table, schema.protected)
-    population = population_sizes(table, schema.protected, coarse, sampling_weight=weight)
-    return class_risk(np.bincount(labels), population=of_finer_classes(population, coarse, labels))
+    if weight is None:
+        return class_risk(np.bincount(labels))
+    coarse = class_labels(table, schema.protected)
+    people = people_in_classes(table, coarse, weight)
+    return class_risk(np.bincount(labels), coarse=np.bincount(coarse), people=people)
 
 
 def _sources(original: Table, released: Released) -> SpecialUniques | None:
