@@ -256,7 +256,7 @@ def test_misspelt_arguments_are_named_before_any_work(people, file):
 
 
 def test_ten_values_of_k_encode_the_table_once(people, monkeypatch):
-    from shoal.api import compare as module
+    from shoal.api import protect as module
     from shoal.flow.prepare import MethodData
 
     fitted, encoded = [], []
