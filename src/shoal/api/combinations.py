@@ -66,6 +66,8 @@ class Combination:
         Information loss of the columns that are declared as constant within persons, and of all others.
     reason
         Why it failed; empty if it did not.
+    keep_moments
+        Whether means and covariances of numeric columns were kept.
     rival, setting
         Whether the line is a perturbation that is measured for comparison only, and its amount.
     il1s, variance, correlation
@@ -100,6 +102,7 @@ class Combination:
     k_of: str = "rows"
     k_rows: int | None = None
     highest_share: float | None = None
+    keep_moments: bool = False
     rival: bool = False
     setting: str = ""
     il1s: float | None = None
@@ -120,6 +123,7 @@ class Combination:
         if self.rival:
             return f"{self.method} {self.setting}"
         targets = [f"{name}={value:g}" for name, value in (("l", self.l), ("t", self.t)) if value is not None]
+        targets += ["moments kept"] if self.keep_moments else []
         return " ".join([self.method, f"k={self.k}", *targets, *([self.counted] if self.counted else [])])
 
     @property
@@ -333,7 +337,8 @@ _WITH_PERSONS = (2, 3, 4, 6, 8, 9)
 def _row(one: Combination) -> tuple[str, ...]:
     targets = "".join(f" {name}={value:g}" for name, value in (("l", one.l), ("t", one.t)) if value is not None)
     method = f"{one.method} ({one.selected_method})" if one.selected_method else one.method
-    level = one.setting if one.rival else f"{one.k}{targets}"
+    kept = " moments kept" if one.keep_moments else ""
+    level = one.setting if one.rival else f"{one.k}{targets}{kept}"
     if one.reason:
         return (method, level, *[""] * 7, "failed")
     low, high = (100 * (bound or 0) for bound in (one.record_linkage_low, one.record_linkage_high))

@@ -59,6 +59,7 @@ def compare(
     schema: Schema | str | Path | None = None,
     decimals: Decimals = "input",
     sums: Sums = "rounded",
+    keep_moments: bool = False,
     seed: int = 0,
     time_limit: float | str | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -93,6 +94,8 @@ def compare(
         A schema, the path of a schema file, or TOML text.
     decimals, sums
         Decimals of released numbers and totals of columns, as in :func:`shoal.protect`.
+    keep_moments
+        Also try each combination with means and covariances kept, as in :func:`shoal.protect`: two lines each.
     seed
         Seed of the random numbers, also for the sample of linked records.
     time_limit
@@ -138,6 +141,8 @@ def compare(
             _searched(calls, full, mode), _several(k, "k"), _several(l), _several(t)
         )
     ]
+    if keep_moments:
+        grid = [(call, each) for call, line in grid for each in (line, replace(line, keep_moments=True))]
     if not grid:
         raise ParameterError("there is nothing to compare; name at least one method and one k")
     for _, line in grid:  # a k or a target that is never possible is wrong use, not a combination that fails
@@ -263,7 +268,7 @@ class _Task:
         check_k(line.requested_k, self.prepared.n)
         plan = self.plan_of(
             self.prepared.schema, line, self.call, self.requested, self.persons, decimals=self.decimals,
-            sums=self.sums, reading=self.reading,
+            sums=self.sums, reading=self.reading, keep_moments=line.keep_moments,
         )  # fmt: skip
         prepared = replace(self.prepared, encoding=replace(self.prepared.encoding, schema=plan.schema))
         released = run_prepared(prepared, plan, data=self.arrays, progress=progress)

@@ -83,6 +83,7 @@ def protect(
     global_recoding: bool = False,
     decimals: Decimals = "input",
     sums: Sums = "rounded",
+    keep_moments: bool = False,
     max_size: int | None = None,
     l: float | None = None,
     l_kind: Diversity | str = Diversity.DISTINCT,
@@ -194,6 +195,11 @@ def protect(
     sums
         Totals of columns that are replaced by means: ``rounded`` (default; means are rounded such that a difference
         between the totals of two releases discloses no record) or ``exact`` (totals are kept).
+    keep_moments
+        Move the means of numeric quasi-identifiers by one linear map, such that means and covariances are those of the
+        original (exactly with ``decimals="full"`` and ``sums="exact"``, otherwise up to rounding). Groups and k stay as
+        they are. Two releases with exact moments of nearly the same records disclose more than two plain ones: the
+        difference of their covariances belongs to the records that only one of them has.
     max_size
         Maximum group size.
     l, l_kind, c
@@ -259,7 +265,7 @@ def protect(
         read_identifiers=read_identifiers or previous is not None,
     )  # fmt: skip
     persons = PersonOptions.of(**{name: given[name] for name in PERSON_FIELDS})
-    plan = Plan(full_schema, requirements, call, decimals, sums, reading, persons)
+    plan = Plan(full_schema, requirements, call, decimals, sums, reading, persons, keep_moments)
     return run_plan(
         table, plan, previous=previous, accept_second_release=accept_second_release, accept_loss=accept_loss,
         accept_relinking=accept_relinking, progress=progress,
@@ -314,6 +320,11 @@ def run_plan(
 
         check_needed_memory(prepared, plan)
     if previous is not None:
+        if plan.keep_moments:
+            raise ParameterError(
+                "keep_moments moves every representative by a map of the whole table, so a release with previous= "
+                "could not leave unchanged groups as they are; leave out one of them"
+            )
         from shoal.flow.second_release import run_second_release
 
         released = run_second_release(prepared, plan, previous, accepted=accept_second_release, progress=progress)
@@ -365,7 +376,10 @@ def run_prepared(
         arrays.forget()  # the coordinates are not needed any more, and recoding needs the memory
 
     def recode(groups: Grouped) -> Recoded:
-        return recode_table(prepared, groups, decimals=plan.decimals, sums=plan.sums, data=arrays, progress=progress)
+        return recode_table(
+            prepared, groups, decimals=plan.decimals, sums=plan.sums, keep_moments=plan.keep_moments, data=arrays,
+            progress=progress,
+        )  # fmt: skip
 
     recoded = recode(grouped)
     if rule is not None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from shoal.evaluate.risk import Risk
     from shoal.evaluate.utility import Utility
     from shoal.flow.holder_record import HolderRecord
+    from shoal.flow.kept_moments import KeptMoments
     from shoal.privacy.assessment import Assessment
     from shoal.tables.table import FileNumber
     from shoal.tables.written import WrittenFile
@@ -151,6 +152,11 @@ class Release:
     def loss(self) -> Loss:
         """What was lost."""
         return self.released.loss
+
+    @property
+    def moments_kept(self) -> KeptMoments | None:
+        """What was restored where means and covariances were to be kept; None without ``keep_moments``."""
+        return self.released.moments
 
     @property
     def outcome(self) -> Outcome:

@@ -70,6 +70,7 @@ def compare_command(
             **given.person_options(),
             decimals=given.decimals(),  # type: ignore[arg-type]  # checked by the plan
             sums=given.sums(),  # type: ignore[arg-type]  # checked by the plan
+            keep_moments=given.values["keep_moments"],
             time_limit=given.values["time_limit"],
             seed=seed,
             read_options=given.read_options(),

@@ -200,6 +200,16 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
         "sums": (
             _one(str, "Totals of columns replaced by means: rounded (default, discloses no record) or exact."), None,
         ),
+        "keep_moments": (
+            Annotated[
+                bool,
+                typer.Option(
+                    "--keep-moments",
+                    help="Keep means and covariances of numbers; two releases then disclose more by difference.",
+                ),
+            ],
+            False,
+        ),
         "max_size": (_one(int, "Maximum group size."), None),
         "time_limit": (_one(str, "Time limit of the method, for example 60s, 5m or 2h."), None),
     },

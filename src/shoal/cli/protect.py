@@ -96,6 +96,7 @@ def protect_command(
                 **given.person_options(),
                 decimals=given.decimals(),  # type: ignore[arg-type]  # checked by the plan
                 sums=given.sums(),  # type: ignore[arg-type]  # checked by the plan
+                keep_moments=given.values["keep_moments"],
                 seed=seed,
                 effort=effort,
                 time_limit=given.values["time_limit"],

@@ -17,8 +17,8 @@ from shoal.core.group_statistics import group_median_records, group_modes, group
 from shoal.core.grouping import Groups
 from shoal.core.text import text_of
 from shoal.flow.encoding import CategoryEncoding, ColumnEncoding, Floats, NumericEncoding, from_polars, is_view
-from shoal.flow.exact_numbers import EXACT, FloatNumbers, exact_numbers
-from shoal.flow.mean_loss import mean_loss, measure_spread
+from shoal.flow.exact_numbers import EXACT, ExactMeans, ExactNumbers, FloatNumbers, Representatives, exact_numbers
+from shoal.flow.mean_loss import Spread, mean_loss, measure_spread
 from shoal.flow.prepare import Integers
 from shoal.recoding.loss import ColumnLoss, mismatch_loss, squared_loss
 from shoal.recoding.rounded_means import Words, group_draws
@@ -96,28 +96,28 @@ class ColumnTask:
         if self.recode == Recode.SUPPRESS:
             return self._suppressed()
         if self.recode == Recode.MEAN:
-            return self._means(keys)
+            column = self.mean_column(keys)
+            return column.recoded(column.plain)
         if self.recode in {Recode.MIDRANGE, Recode.MEDIAN}:
             return self._between_records()
         records = self.records(selected)
         return self._released(self._gathered(records), self.values[records])
 
-    def _means(self, keys: Words) -> RecodedColumn:
+    def mean_column(self, keys: Words) -> MeanColumn:
         """Return means, rounded such that totals give no record away, or such that they are kept."""
         entry, grouping = self.entry, self.grouping
         assert isinstance(entry, NumericEncoding)
         numbers = exact_numbers(self.series, entry, self.values, self.decimals, by_unit=self.sums == "rounded")
         means = numbers.means(grouping, self.weights)
-        if self.sums == "rounded":
-            found = means.rounded(grouping.sizes, group_draws(keys, entry.column.name))
+        draws = group_draws(keys, entry.column.name) if self.sums == "rounded" else None
+        if draws is not None:
+            found = means.rounded(grouping.sizes, draws)
         else:
             sizes = grouping.sizes if self.weights is None else np.bincount(grouping.labels, self.weights)
             found = means.keeping_sum(sizes.astype(np.float64))
         complete = self.original is self.values
         spread = measure_spread(entry, self.original, means.offsets, grouping, self.weights, complete=complete)
-        released = from_polars(found.column, self.series, same_dtype=found.same_dtype)
-        loss = mean_loss(entry, spread, found.offsets, totals=not self.series.dtype.is_temporal())
-        return taken(released, grouping.labels), loss
+        return MeanColumn(self, numbers, means, found, spread, draws)
 
     def records(self, selected: Integers | None) -> Integers:
         """Return the record of each group whose value is released."""
@@ -258,3 +258,50 @@ class ColumnTask:
         sizes = self.grouping.sizes if self.weights is None else np.bincount(self.grouping.labels, self.weights)
         total = float(sizes.sum())
         return replace(loss, ncp=float(ncp @ sizes) / total, total_il=float(height @ sizes) / total)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanColumn:
+    """A column that is replaced by means: exact ones, and those that a plain release has.
+
+    Parameters
+    ----------
+    task
+        The column with its groups.
+    numbers
+        Its numbers as they are stored.
+    means
+        The exact mean of each group.
+    plain
+        The means as a plain release has them.
+    spread
+        What the loss is computed from.
+    draws
+        A number from 0 to 1 for each group, by which means are rounded; None where totals are exact.
+    """
+
+    task: ColumnTask
+    numbers: ExactNumbers
+    means: ExactMeans
+    plain: Representatives
+    spread: Spread
+    draws: Floats | None
+
+    @property
+    def entry(self) -> NumericEncoding:
+        """The encoding of the column."""
+        assert isinstance(self.task.entry, NumericEncoding)
+        return self.task.entry
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the column, as its encoding has it; 0 for a constant column."""
+        return self.entry.deviation
+
+    def recoded(self, representatives: Representatives) -> RecodedColumn:
+        """Return the column with these representatives, and its loss."""
+        task = self.task
+        released = from_polars(representatives.column, task.series, same_dtype=representatives.same_dtype)
+        totals = not task.series.dtype.is_temporal()
+        loss = mean_loss(self.entry, self.spread, representatives.offsets, totals=totals)
+        return taken(released, task.grouping.labels), loss

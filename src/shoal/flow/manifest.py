@@ -78,6 +78,9 @@ def build_manifest(
         from shoal.flow.released_steps import steps_entry
 
         manifest["steps"] = steps_entry(prepared, recoded)
+    if recoded.moments is not None:
+        moments = recoded.moments
+        manifest["moments"] = rounded({"restored": moments.restored, "limited": moments.limited}, digits)
     if plan.by_persons or plan.schema.keep_links:
         manifest["person_groups"] = person_groups_entry(plan, prepared, grouped, recoded, digits)
     manifest["plan"] = stated_plan_digest(manifest)
@@ -197,6 +200,7 @@ def _schema_entry(plan: Plan, recoded: Recoded) -> JsonDict:
         "missing": str(schema.missing),
         "decimals": plan.decimals,
         "sums": plan.sums,
+        **({"keep_moments": True} if plan.keep_moments else {}),
     }
 
 

@@ -20,7 +20,7 @@ from shoal.core.group_statistics import group_medoids, group_summary
 from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
-from shoal.flow.column_recode import ColumnTask
+from shoal.flow.column_recode import ColumnTask, MeanColumn
 from shoal.flow.encoding import CategoryEncoding, ColumnEncoding, Floats, NumericEncoding
 from shoal.flow.exact_numbers import decimals_of, exact_numbers
 from shoal.flow.group import Grouped
@@ -34,6 +34,7 @@ from shoal.tables import Table
 
 if TYPE_CHECKING:
     from shoal.core.frequency_errors import FrequencyErrors
+    from shoal.flow.kept_moments import KeptMoments
     from shoal.flow.known_cells import ChangedCells
     from shoal.tables.table import Series
 
@@ -64,6 +65,8 @@ class Recoded:
         How many cells of a column were filled or emptied, where records were grouped by their known cells.
     after
         The number of cells of each column that steps after grouping changed.
+    moments
+        What was restored where means and covariances were to be kept.
     """
 
     table: Table
@@ -71,6 +74,7 @@ class Recoded:
     recodes: Mapping[str, Recode]
     cells: Mapping[str, ChangedCells] = field(default_factory=dict)
     after: Mapping[str, int] = field(default_factory=dict)
+    moments: KeptMoments | None = None
 
     def __repr__(self) -> str:
         return f"<Recoded: {self.table.n_rows:,} records, information loss {100 * self.loss.information_loss:.2f} %>"
@@ -84,6 +88,7 @@ def recode_table(
     recode: str | Mapping[str, str | Recode] | None = None,
     decimals: Decimals = "input",
     sums: Sums = "rounded",
+    keep_moments: bool = False,
     data: MethodData | None = None,
     progress: Progress = SILENT,
 ) -> Recoded:
@@ -102,6 +107,8 @@ def recode_table(
     sums
         Totals of columns that are replaced by means: ``rounded`` (means are rounded such that a difference between
         the totals of two releases discloses no record) or ``exact`` (totals are kept).
+    keep_moments
+        Move the representatives that are means by one linear map, such that means and covariances are kept.
     data
         The arrays of the table, to share them between calls.
     progress
@@ -122,6 +129,7 @@ def recode_table(
     columns: dict[str, Series] = {}
     losses: dict[str, ColumnLoss] = {}
     cells: dict[str, ChangedCells] = {}
+    waiting: dict[str, MeanColumn] = {}
     for layer in _layers(prepared, grouped):
         inside = {entry.column.name: recodes[entry.column.name] for entry in layer.entries}
         selected = _selected_records(prepared, grouped, layer, inside, data, progress)
@@ -140,10 +148,13 @@ def recode_table(
                 from shoal.flow.known_cells import recode_known
 
                 found, cells[name] = recode_known(task, prepared.policy(name), chosen, keys)
+                columns[name], losses[name] = found
+            elif keep_moments and recodes[name] == Recode.MEAN:
+                waiting[name] = task.mean_column(keys)
             else:
-                found = task.recoded(chosen, keys)
-            columns[name], losses[name] = found
+                columns[name], losses[name] = task.recoded(chosen, keys)
             progress.advance()
+    moments = _with_moments(waiting, columns, losses, grouped.requirements.k) if keep_moments else None
     losses = {entry.column.name: losses[entry.column.name] for entry in prepared.encoding.quasi}
     if prepared.whole is not None:
         losses = {name: with_suppressed_rows(prepared, name, loss) for name, loss in losses.items()}
@@ -160,7 +171,24 @@ def recode_table(
     errors = _table_errors(prepared, recodes, columns) if comparable else None
     objective = _comparable_objective(prepared, grouped)
     loss = Loss(losses, *size_measures(grouping), frequency_tables=errors, objective=objective)
-    return Recoded(released, loss, recodes, cells, after)
+    return Recoded(released, loss, recodes, cells, after, moments)
+
+
+def _with_moments(
+    waiting: Mapping[str, MeanColumn], columns: dict[str, Series], losses: dict[str, ColumnLoss], k: int
+) -> KeptMoments:
+    """Add the columns of means, moved such that means and covariances are kept."""
+    from shoal.flow.kept_moments import keep_moments
+
+    if not waiting:
+        raise ParameterError(
+            "keep_moments is about numeric quasi-identifiers that are replaced by means, and there are none; leave it "
+            "out, or state recode=mean for numeric columns"
+        )
+    moved, kept = keep_moments(waiting, k)
+    for name, column in waiting.items():
+        columns[name], losses[name] = column.recoded(moved.get(name, column.plain))
+    return kept
 
 
 @dataclass(frozen=True, eq=False)

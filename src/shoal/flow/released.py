@@ -38,6 +38,7 @@ from shoal.tables.clean_copy import clean_copy
 from shoal.tables.value_codes import comparable_values
 
 if TYPE_CHECKING:
+    from shoal.flow.kept_moments import KeptMoments
     from shoal.flow.second_release import SecondRelease
     from shoal.flow.stepped import FittedSteps
     from shoal.privacy.assessment import Assessment
@@ -124,6 +125,8 @@ class Released:
         requirements compare with them; confidential like ``order``.
     steps
         The steps before grouping with the keys of their random numbers; confidential like ``order``.
+    moments
+        What was restored where means and covariances were to be kept.
     """
 
     plan: Plan
@@ -141,6 +144,7 @@ class Released:
     runs: tuple[MethodRun, ...] = ()
     whole: tuple[ValueEncoding, ...] | None = field(default=(), repr=False)
     steps: FittedSteps | None = field(default=None, repr=False)
+    moments: KeptMoments | None = None
 
     def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {
@@ -243,6 +247,7 @@ def release_table(
     return Released(
         plan, recoded.table, grouping, recount, recoded.loss, outcome, manifest, remarks, second, order, units,
         persons, runs=grouped.runs, whole=whole, steps=None if prepared.steps is None else prepared.steps.fitted,
+        moments=recoded.moments,
     )  # fmt: skip
 
 

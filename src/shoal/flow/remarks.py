@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 DOMINANT_SHARE = 0.8
 """The share of the sampling weight of a group above which one record dominates it: the (1, 80 %) dominance rule."""
 _HEAD = 10_000
+FULLY_RESTORED = 1e-6
+"""The share of the variances that may be missing where all of them count as restored."""
 HEAVY_LOSS = 0.4
 """The information loss of a column above which a remark is made."""
 
@@ -64,6 +66,7 @@ def release_remarks(
     remarks = [*_remarks(prepared, grouped, recoded), *_known_remarks(plan, recount), *_second_weights(prepared)]
     remarks += [Remark(found.code, None, found.text) for found in person_remarks(plan, recoded.table, persons)]
     remarks += _code_remarks(prepared)
+    remarks += _moment_remarks(recoded)
     remarks += [Remark("derived-column", found.column, found.sentence) for found in derived_columns(prepared)]
     remarks += [Remark(found.code, None, found.text) for found in original_remarks(plan, prepared)]
     if prepared.steps is not None:
@@ -118,6 +121,23 @@ def _cell_remarks(recoded: Recoded) -> list[Remark]:
             text = f'{amount} of "{name}" {were} emptied in {groups} that also had missing values'
             remarks.append(Remark("emptied", name, text))
     return remarks
+
+
+def _moment_remarks(recoded: Recoded) -> tuple[Remark, ...]:
+    """Return what keeping means and covariances means for a second release, and what could not be kept."""
+    moments = recoded.moments
+    if moments is None:
+        return ()
+    left_out = [name for name in recoded.recodes if name not in moments.columns]
+    text = "means and covariances of the numeric quasi-identifiers were kept"
+    text += f" (not of {', '.join(left_out)})" if left_out else ""
+    text += (
+        "; a second release of nearly the same records with this option discloses second moments of the records that "
+        "only one of them has"
+    )
+    if moments.restored < 1 - FULLY_RESTORED:
+        text += f"; {100 * moments.restored:.0f} % of the variances could be restored, since there are too few groups"
+    return (Remark("moments-kept", None, text),)
 
 
 def _code_remarks(prepared: Prepared) -> tuple[Remark, ...]:

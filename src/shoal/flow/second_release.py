@@ -127,6 +127,7 @@ def _compared(plan: JsonDict, roles: set[str]) -> JsonDict:
         "method": plan["method"],
         "decimals": plan["decimals"],
         "sums": plan["sums"],
+        "keep_moments": plan.get("keep_moments", False),
     }
 
 

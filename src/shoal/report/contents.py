@@ -110,6 +110,7 @@ def page_contents(released: Released, original: Table | None, *, public: bool) -
         "step_sentences": step_sentences(manifest.get("steps", {}), public=public),
         "decimals": _decimals(manifest["schema"]["decimals"]),
         "sums": _SUMS[manifest["schema"]["sums"]],
+        "moments": None if public else released.moments,
         "quasi": schema.quasi,
         "replaced_by": {name: _REPLACED_BY[recode] for name, recode in applied_recodes(released).items()},
         "heavy": HEAVY_LOSS,

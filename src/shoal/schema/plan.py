@@ -208,6 +208,8 @@ class Plan:
         How the text file was read.
     persons
         How persons with several rows are grouped, where histories are counted or columns stay constant.
+    keep_moments
+        Move the representatives of numeric columns such that their means and covariances are those of the original.
 
     Examples
     --------
@@ -224,6 +226,7 @@ class Plan:
     sums: Sums = "rounded"
     reading: ReadOptions = field(default_factory=ReadOptions)
     persons: PersonOptions = field(default_factory=PersonOptions)
+    keep_moments: bool = False
 
     def __post_init__(self) -> None:
         kinds = (
@@ -247,6 +250,13 @@ class Plan:
         check_decimals(self.decimals)
         if not (isinstance(self.sums, str) and self.sums in {"rounded", "exact"}):
             raise ParameterError(f"sums={self.sums!r} is not possible; choose rounded or exact")
+        if not isinstance(self.keep_moments, bool):
+            raise ParameterError(f"keep_moments={self.keep_moments!r} is not possible; choose true or false")
+        if self.keep_moments and self.by_persons:
+            raise ParameterError(
+                "keep_moments moves all columns of a row together, so it is not possible where columns stay constant "
+                "within persons or k counts histories; leave out one of them"
+            )
 
     @property
     def of(self) -> Of:
@@ -272,6 +282,7 @@ class Plan:
             },
             "decimals": self.decimals,
             "sums": self.sums,
+            **({"keep_moments": True} if self.keep_moments else {}),
             "reading": plain_value(self.reading.given()),
             **({"persons": self.persons.given()} if self.persons.given() else {}),
         }
