@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -32,7 +33,7 @@ def begin_to_compile():
 
 @pytest.fixture
 def process(monkeypatch):
-    """Let the second process run another program; returns the processes that were started."""
+    """Let the second process run another program; returns the processes that were started. Loops are stored."""
     started = []
 
     def record(command, **options):
@@ -41,6 +42,7 @@ def process(monkeypatch):
 
     original = subprocess.Popen
     monkeypatch.setattr(compiling.subprocess, "Popen", record)
+    monkeypatch.setattr(compiling, "_nothing_stored", lambda: False)
     monkeypatch.setattr(compiling, "_PROGRAM", "import time; print('search', flush=True); time.sleep(100)")
     return started
 
@@ -66,6 +68,36 @@ def test_a_second_process_that_fails_stops_nothing(two_threads, process, monkeyp
     assert process[0].returncode == 1
 
 
+def test_a_second_process_begins_at_once_where_nothing_is_stored(two_threads, process, monkeypatch):
+    monkeypatch.setattr(compiling, "_nothing_stored", lambda: True)
+    with compiling.compiling_ahead("auto", requirements=True):
+        assert len(process) == 1
+        assert process[0].args[-2:] == ["search", "price"]
+
+
+def test_what_is_stored_is_found_without_numba(tmp_path, monkeypatch):
+    monkeypatch.setenv("SHOAL_CACHE", str(tmp_path / "cache"))
+    assert compiling._nothing_stored()
+    (tmp_path / "cache" / "kernels").mkdir(parents=True)
+    assert compiling._nothing_stored()
+    (tmp_path / "cache" / "kernels" / "annealing_moves.sweep-1.py311.nbi").touch()
+    assert not compiling._nothing_stored()
+
+
+def test_a_part_that_has_not_begun_is_not_waited_for(two_threads, process, monkeypatch):
+    program = "import time; print('search\\nbegun cuts', flush=True); time.sleep(1); print('cuts'); time.sleep(100)"
+    monkeypatch.setattr(compiling, "_PROGRAM", program.replace("print('cuts')", "print('cuts', flush=True)"))
+    second = compiling._SecondProcess([])
+    second.wait_for("search")
+    second.wait_for("lists")
+    assert "cuts" not in second._done
+    while "cuts" not in second._begun:
+        time.sleep(0.01)
+    second.wait_for("cuts")
+    assert "cuts" in second._done
+    second.end()
+
+
 @pytest.mark.parametrize(("method", "threads"), [("auto", 1), ("mdav", 2)])
 def test_no_second_process_without_a_second_core_or_for_other_methods(process, method, threads):
     set_threads(threads)
@@ -78,7 +110,8 @@ def test_no_second_process_without_a_second_core_or_for_other_methods(process, m
 
 def test_the_second_process_reports_all_parts(capsys):
     compiling.compile_search(report=True)
-    assert capsys.readouterr().out.split() == list(dict.fromkeys(compiling.AHEAD.values()))
+    parts = dict.fromkeys(compiling.AHEAD.values())
+    assert capsys.readouterr().out.splitlines() == [line for part in parts for line in (f"begun {part}", part)]
     for name in compiling.AHEAD:
         module = importlib.import_module(name)
         loops = [loop for loop in vars(module).values() if isinstance(loop, Kernel) and loop.__module__ == name]

@@ -85,7 +85,8 @@ def protect_command(
             inputs=given.inputs(file, previous),
             overwrite=force,
         )
-        with drawn_progress(quiet=given.silent) as progress, compiling_ahead(method):
+        more = any(given.values.get(name) is not None for name in ("l", "p", "alpha", "t", "beta", "unit"))
+        with drawn_progress(quiet=given.silent) as progress, compiling_ahead(method, requirements=more):
             release = protect(
                 file,
                 k,

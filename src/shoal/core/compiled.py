@@ -9,9 +9,11 @@ damaged are replaced, and a message says so once.
 While another process compiles the loops of some modules (:func:`compiled_elsewhere`), a loop of such a module waits for
 it and is then loaded.
 
-``@inner`` marks a function that only other compiled functions call: it has no wrapper for Python, so it compiles
-faster. Division follows IEEE 754 (a zero divisor gives inf or nan), which saves a check in every loop. A function is
-compiled once more where it is passed a literal, so callers begin a count with ``np.int64(0)``, not with 0.
+``@inner`` marks a function that only other compiled functions call: it has no wrapper for Python and no machine code of
+its own, so it compiles faster (see ``inner_loops``); it is not stored. Division follows IEEE 754 (a zero divisor gives
+inf or nan), which saves a check in every loop. Literals that a function is passed have the type of a variable, so that
+it is not compiled once more for each of them. The garbage collector rests while a function is compiled, since a
+compiler makes many objects that live until its end.
 """
 
 from __future__ import annotations
@@ -53,18 +55,31 @@ class Kernel:
 
     def _make_dispatcher(self) -> None:
         if self._dispatcher is None or (self._cached and not _cache_works):
-            import numba
-
             _forward_compile_events()
-            self._cached = _cache_works
-            if self._cached:
-                try:
-                    with _chosen_folder():
-                        self._dispatcher = _with_safe_cache(numba.njit(cache=True, **self._options)(self.function))
-                except RuntimeError:  # no directory for the cache can be written: compile once per process
-                    self._cached = False
-            if not self._cached:
-                self._dispatcher = numba.njit(**self._options)(self.function)
+            self._cached = _cache_works and not self._options.get("no_cpython_wrapper")
+            dispatcher = self._stored_dispatcher() if self._cached else None
+            self._cached = dispatcher is not None
+            self._dispatcher = _without_literals(dispatcher or self._plain_dispatcher())
+
+    def _stored_dispatcher(self) -> Any:
+        """Return a dispatcher that stores what it compiles; None if no directory for the cache can be written."""
+        import numba
+
+        try:
+            with _chosen_folder():
+                return _with_safe_cache(numba.njit(cache=True, **self._options)(self.function))
+        except RuntimeError:
+            return None
+
+    def _plain_dispatcher(self) -> Any:
+        import numba
+
+        options = self._options
+        if options.get("no_cpython_wrapper"):
+            from shoal.core.inner_loops import inner_compiler
+
+            options = options | {"pipeline_class": inner_compiler()} if inner_compiler() else options
+        return numba.njit(**options)(self.function)
 
     @property
     def _numba_type_(self) -> Any:
@@ -175,6 +190,20 @@ def _with_safe_cache(dispatcher: Any) -> Any:
     return dispatcher
 
 
+def _without_literals(dispatcher: Any) -> Any:
+    """Return a dispatcher that is compiled for the type of a literal, and not for each literal."""
+    from numba.core import types
+
+    unliteral: Callable[[Any], Any] = types.unliteral
+    template = dispatcher.get_call_template
+
+    def get_call_template(positional: Any, named: Any) -> Any:
+        return template(tuple(map(unliteral, positional)), {name: unliteral(each) for name, each in named.items()})
+
+    dispatcher.get_call_template = get_call_template
+    return dispatcher
+
+
 def _notify(text: str) -> None:
     """Write a message, each only once in a process."""
     import logging
@@ -188,16 +217,29 @@ def _forward_compile_events() -> None:
     global _callbacks_installed  # noqa: PLW0603 - installed once per process
     if _callbacks_installed:
         return
+    import gc
+
     from numba.core import event
 
     class Forward(event.Listener):
+        """The callbacks, and a rest for the garbage collector; numba compiles one function at a time."""
+
+        depth = 0
+        collecting = False
+
         def on_start(self, event: Any) -> None:
+            if self.depth == 0:
+                self.collecting = gc.isenabled()
+                gc.disable()
+            self.depth += 1
             name = event.data["dispatcher"].py_func.__name__
             for callback in _callbacks:
                 callback(name)
 
-        def on_end(self, event: Any) -> None:
-            """Do nothing."""
+        def on_end(self, event: Any) -> None:  # noqa: ARG002 - the name is numba's
+            self.depth -= 1
+            if self.depth == 0 and self.collecting:
+                gc.enable()
 
     event.register("numba:compile", Forward())  # type: ignore[no-untyped-call]
     _callbacks_installed = True

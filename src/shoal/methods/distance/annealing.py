@@ -231,10 +231,9 @@ class _Search:
             self.progress.advance()
             return found
 
-        first = self.labels
-        found = run_in_threads(walk, range(chains.count))
-        if chains.windows:
-            found.append(self._windows(points, first, chains.windows / 2, WINDOW_HOT))
+        # the windows come first: where their loops have to be compiled, a second process compiles those of the chains
+        hot = [self._windows(points, self.labels, chains.windows / 2, WINDOW_HOT)] if chains.windows else []
+        found = run_in_threads(walk, range(chains.count)) + hot
         for labels in found:
             self.labels = crossover(points, self.labels, labels)
         if chains.windows:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+
+from shoal.core.components import joint_components
 
 
 def crossover(points: NDArray[Any], first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -36,15 +36,14 @@ def crossover(points: NDArray[Any], first: NDArray[np.int64], second: NDArray[np
     >>> crossover(points, np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([0, 1, 0, 1, 2, 3, 2, 3]))
     array([2, 3, 2, 3, 0, 0, 1, 1])
     """
-    groups = int(first.max()) + 1, int(second.max()) + 1
-    links = coo_array((np.ones(first.size, np.int8), (first, groups[0] + second)), shape=(sum(groups),) * 2)
-    count, component = connected_components(links, directed=False)
+    components = joint_components(first, second)
+    count = int(components[0].max()) + 1
     costs = [
-        np.bincount(part, group_costs_by_column(points, labels), count)
-        for part, labels in ((component[: groups[0]], first), (component[groups[0] :], second))
+        np.bincount(component, group_costs_by_column(points, labels), count)
+        for component, labels in zip(components, (first, second), strict=True)
     ]
-    take = (costs[1] < costs[0])[component[first]]
-    return np.unique(np.where(take, groups[0] + second, first), return_inverse=True)[1].reshape(-1)
+    take = (costs[1] < costs[0])[components[0][first]]
+    return np.unique(np.where(take, int(first.max()) + 1 + second, first), return_inverse=True)[1].reshape(-1)
 
 
 def group_costs_by_column(points: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from shoal.core.components import joint_components
 from shoal.methods.contract import ColumnCost
 from shoal.methods.kernels.mixed_costs import MEANS, recount
 from shoal.methods.kernels.mixed_lists import most_frequent
@@ -233,12 +232,11 @@ def exact_crossover(table: MixedTable, first: Integers, second: Integers) -> Int
     >>> exact_crossover(table, np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
     array([0, 1, 0, 1])
     """
-    groups = int(first.max()) + 1, int(second.max()) + 1
-    links = coo_array((np.ones(first.size, np.int8), (first, groups[0] + second)), shape=(sum(groups),) * 2)
-    count, component = connected_components(links, directed=False)
+    components = joint_components(first, second)
+    count = int(components[0].max()) + 1
     costs = [
-        np.bincount(part, group_figures(table, labels).costs, count)
-        for part, labels in ((component[: groups[0]], first), (component[groups[0] :], second))
+        np.bincount(component, group_figures(table, labels).costs, count)
+        for component, labels in zip(components, (first, second), strict=True)
     ]
-    take = (costs[1] < costs[0])[component[first]]
-    return np.unique(np.where(take, groups[0] + second, first), return_inverse=True)[1].reshape(-1)
+    take = (costs[1] < costs[0])[components[0][first]]
+    return np.unique(np.where(take, int(first.max()) + 1 + second, first), return_inverse=True)[1].reshape(-1)
