@@ -27,7 +27,8 @@ PARTS = {
     "Plans": ["Plan", "Requirements", "MethodCall", "ResolvedMethod", "ReadOptions"],
     "Run files": ["load_run", "save_run", "RunFile", "InputFiles", "OutputFiles", "Accepted"],
     "Columns": ["Schema", "Column", "Role", "Kind", "Recode", "Missing", "Hierarchy", "read_hierarchy"],
-    "Arrays and groups": ["group", "run_method", "refine", "optimal_1d", "Grouping", "Outcome", "Objective"],
+    "Arrays and groups": ["group", "run_method", "refine", "Grouping", "Outcome", "Objective"],
+    "One column": ["optimal_1d", "OwnCost", "check_cost"],
     "Methods": ["all_methods", "get_method", "method"],
     "Progress": ["Progress"],
 }  # fmt: skip

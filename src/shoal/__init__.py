@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from shoal.methods.registry import all_methods, get_method, method
     from shoal.methods.running import run as run_method
     from shoal.methods.univariate.optimal_1d import optimal_1d
+    from shoal.methods.univariate.own_cost import OwnCost, check_cost
     from shoal.schema import steps
     from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
     from shoal.schema.hierarchy_sources import read_hierarchy
@@ -55,6 +56,7 @@ _HOMES = {
     "Objective": "shoal.methods.contract",
     "Outcome": "shoal.methods.contract",
     "OutputFiles": "shoal.schema.run_file",
+    "OwnCost": "shoal.methods.univariate.own_cost",
     "Plan": "shoal.schema.plan",
     "Progress": "shoal.core.progress",
     "ReadOptions": "shoal.schema.plan",
@@ -68,6 +70,7 @@ _HOMES = {
     "all_methods": "shoal.methods.registry",
     "apply_steps": "shoal.flow.stepped",
     "assess": "shoal.api.checks",
+    "check_cost": "shoal.methods.univariate.own_cost",
     "compare": "shoal.api.compare",
     "evaluate_release": "shoal.api.evaluation:evaluate",
     "fit_encoding": "shoal.flow.encoding",
@@ -109,6 +112,7 @@ __all__ = [
     "Objective",
     "Outcome",
     "OutputFiles",
+    "OwnCost",
     "Plan",
     "Progress",
     "ReadOptions",
@@ -122,6 +126,7 @@ __all__ = [
     "all_methods",
     "apply_steps",
     "assess",
+    "check_cost",
     "compare",
     "datasets",
     "dp",

@@ -1,7 +1,6 @@
 """The properties of the costs, and errors for costs without them."""
 
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -59,77 +58,6 @@ def test_sums_around_an_edge_equal_the_definition_for_every_legal_group(cost, k,
                 exact = Fraction(naive.COSTS[cost](values[b - u : b + v].astype(int).tolist()), naive.COMMON_MULTIPLE)
                 found = head[u] + tail[v] + kernels.cross(sums, mass, 2 * k, u, v)
                 assert found == pytest.approx(float(exact), rel=1e-13, abs=1e-11)
-
-
-def best_of(values, group_cost, k, partitions):
-    return min(sum(group_cost(group) for group in groups) for groups in partitions(values, k))
-
-
-def neighbours(values, k):
-    values = sorted(values)
-    for cuts in naive.all_cuts(len(values), k, len(values)):
-        yield [values[i:j] for i, j in pairwise(cuts)]
-
-
-def median(group):
-    return sorted(group)[len(group) // 2]
-
-
-NOT_ORDERED = {  # definition, values, best of neighbours, best of all for k = 2; Stamm & Schaub 2024, section 3, B.6
-    "mean absolute error": (
-        lambda g: Fraction(sum(abs(x - median(g)) for x in g), len(g)),
-        [0, 1, 1, 1, 2, 6, 6, 18],
-        Fraction(29, 8),
-        Fraction(19, 6),
-    ),
-    "mean round down": (
-        lambda g: Fraction(sum(x - min(g) for x in g), len(g)),
-        [0, 1, 1, 2, 3, 3, 7],
-        Fraction(7, 3),
-        Fraction(11, 5),
-    ),
-    "mean round up": (
-        lambda g: Fraction(sum(max(g) - x for x in g), len(g)),
-        [0, 4, 4, 5, 6, 6, 7],
-        Fraction(7, 3),
-        Fraction(11, 5),
-    ),
-    "smallest value": (min, [-4, -3, -2, -1], -6, -7),
-    "root of SSE": (lambda g: (naive.sse(g) / naive.COMMON_MULTIPLE) ** 0.5, [0, 1, 1, 1, 3], 2.19089, 2.12132),
-}
-
-
-@pytest.mark.parametrize("name", NOT_ORDERED)
-def test_costs_whose_optimum_is_not_made_of_neighbours(name):
-    group_cost, values, ordered, overall = NOT_ORDERED[name]
-    assert best_of(values, group_cost, 2, neighbours) == pytest.approx(ordered, abs=1e-5)
-    assert best_of(values, group_cost, 2, naive.set_partitions) == pytest.approx(overall, abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("values", "sizes", "group_cost", "mixed"),
-    [
-        ([1, 2, 3, 4], (2, 2), min, [[1, 3], [2, 4]]),
-        ([-1, 0, 0, 0, 0, 1], (4, 2), NOT_ORDERED["mean absolute error"][0], [[-1, 0, 0, 1], [0, 0]]),
-        ([-1, 0, 0, 0, 1], (3, 2), NOT_ORDERED["root of SSE"][0], [[-1, 0, 1], [0, 0]]),
-        ([0, 0, 0, 1, 1, 2], (4, 2), NOT_ORDERED["mean round down"][0], [[0, 0, 0, 2], [1, 1]]),
-        ([0, 1, 1, 2, 2, 2], (4, 2), NOT_ORDERED["mean round up"][0], [[0, 2, 2, 2], [1, 1]]),
-    ],
-)
-def test_printed_counterexamples_for_given_sizes(values, sizes, group_cost, mixed):
-    ordered = min(sum(map(group_cost, (values[:size], values[size:]))) for size in (sizes[0], len(values) - sizes[0]))
-    assert sum(map(group_cost, mixed)) < ordered
-
-
-def test_discounted_halves_never_want_to_be_split():
-    def discounted(group):
-        group = sorted(group)
-        return Fraction(2 * sum(group[len(group) // 2 :]), len(group))
-
-    for seed in range(30):
-        values = np.sort(np.random.default_rng(seed).integers(0, 20, 8)).tolist()
-        costs = [(sum(map(discounted, groups)), len(groups)) for groups in neighbours(values, 2)]
-        assert min(costs)[0] == discounted(values)
 
 
 @pytest.mark.parametrize("search", ["simple+", "divide", "staggered", "wilber", "galil-park"])

@@ -25,6 +25,7 @@ from shoal.methods.registry import get_method, method
 from shoal.methods.univariate.capped import capped_cuts
 from shoal.methods.univariate.costs import COSTS, INTEGER_COSTS, Cost, CostName, column_cost
 from shoal.methods.univariate.exact_values import numbers, prepare
+from shoal.methods.univariate.own_cost import OwnCost, optimal_for_own_cost
 from shoal.methods.univariate.searches import choose
 from shoal.methods.univariate.sorting import labels_from_cuts, sort_values
 from shoal.methods.univariate.uncapped import Terms, uncapped_cuts
@@ -40,12 +41,13 @@ _SHORTAGE_COST = read_option("shortage_cost", Annotated[float, Range(0, HIGHEST_
 def optimal_1d(
     values: ArrayLike,
     k: int,
-    cost: str = "sse",
+    cost: str | OwnCost = "sse",
     *,
     weights: ArrayLike | None = None,
     search: str = "auto",
     max_size: int | None = None,
     max_groups: int | None = None,
+    groups: int | None = None,
     group_cost: float = 0.0,
     shortage_cost: float | None = None,
     progress: Progress = SILENT,
@@ -57,11 +59,13 @@ def optimal_1d(
     values
         One column: integers, floats, dates or durations; an array, a list or a Series.
     k
-        Minimum group size.
+        Minimum group size. 1 is possible with ``max_groups`` or ``groups``: this is k-means of one column at its
+        optimum, and **not k-anonymous**.
     cost
         The cost of a group: ``sse`` (squared distances to the mean), ``sae`` (distances to the median),
         ``max-distance`` (half the range), ``round-up`` and ``round-down`` (distances to the largest or smallest
-        value), or ``rounded-mean`` (squared distances to the mean rounded to an integer; for integers only).
+        value), or ``rounded-mean`` (squared distances to the mean rounded to an integer; for integers only). Or a cost
+        of your own, an :class:`~shoal.methods.univariate.own_cost.OwnCost`, alone or with ``max_size``.
     weights
         Sampling weights for ``sse``, positive. Group sizes still count records.
     search
@@ -70,6 +74,8 @@ def optimal_1d(
         Maximum group size; None for no limit.
     max_groups
         Maximum number of groups; None for no limit.
+    groups
+        The exact number of groups; None for the cheapest number.
     group_cost
         A cost for each group, in units of the cost: the higher it is, the fewer groups there are.
     shortage_cost
@@ -94,7 +100,12 @@ def optimal_1d(
     >>> optimal_1d([1, 2, 30, 31, 60, 61], k=2, max_groups=2)
     array([0, 0, 0, 0, 1, 1])
     """
-    options = {"cost": cost, "search": search, "max_groups": max_groups, "group_cost": group_cost}
+    if isinstance(cost, OwnCost):
+        others = (weights, max_groups, groups, shortage_cost, group_cost or None, None if search == "auto" else search)
+        if any(value is not None for value in others):
+            raise ParameterError("a cost of your own can be combined with max_size only")
+        return optimal_for_own_cost(values, k, cost, max_size=max_size, progress=progress)
+    options = {"cost": cost, "search": search, "max_groups": max_groups, "group_cost": group_cost, "groups": groups}
     checked = get_method("optimal-1d").check_options(options)
     shortage: Any = _SHORTAGE_COST.check(shortage_cost)
     return _solve(values, k, weights=weights, max_size=max_size, shortage=shortage, progress=progress, **checked).labels
@@ -198,16 +209,22 @@ def _solve(
     weights: ArrayLike | None = None,
     max_size: int | None = None,
     max_groups: int | None = None,
+    groups: int | None = None,
     group_cost: float = 0.0,
     shortage: float | None = None,
     progress: Progress = SILENT,
 ) -> _Solution:
     """Sort a column and cut it; options are checked already."""
     column = numbers(values)
-    check_k(k, column.size)
+    if groups is not None and max_groups is not None:
+        raise ParameterError("groups is the exact number of groups and max_groups the largest; state one of them")
+    if k != 1 or (max_groups is None and groups is None):
+        check_k(k, column.size)
     checked = _checked_weights(weights, column.size)
     kind = column_cost(cost, weighted=checked is not None)
-    terms = scaled = _terms(int(k), column.size, max_size, max_groups, group_cost, shortage)
+    terms = scaled = _terms(int(k), column.size, max_size, groups or max_groups, group_cost, shortage)
+    if groups is not None:
+        terms = scaled = replace(terms, exact=True)
     ordered, order = sort_values(column)
     sorted_weights = np.empty(0)
     if checked is not None:
@@ -225,6 +242,8 @@ def _cuts(
     terms = _scaled(terms, 1.0, prepared.exponent * cost.power)
     splitting = terms.group_cost <= 0.0 and terms.shortage < 0.0
     largest = terms.largest if terms.largest and not (splitting and terms.largest >= 2 * terms.k - 1) else None
+    if terms.exact or terms.k == 1:
+        return uncapped_cuts(prepared.floats, weights, cost, "layers", terms, progress=progress), "layers"
     chosen = choose(search, cost, terms.k, splitting=splitting, largest=largest)
     if not chosen.capped:
         return uncapped_cuts(prepared.floats, weights, cost, chosen.name, terms, progress=progress), chosen.name
@@ -290,6 +309,7 @@ def optimal_1d_method(
     cost: CostName = "sse",
     search: SearchName = "auto",
     max_groups: Annotated[int, Range(1)] | None = None,
+    groups: Annotated[int, Range(1)] | None = None,
     group_cost: Annotated[float, Range(-HIGHEST_COST, HIGHEST_COST)] = 0.0,
     max_size: int | None = None,
     progress: Progress = SILENT,
@@ -298,7 +318,7 @@ def optimal_1d_method(
 
     Parameters
     ----------
-    cost, search, max_groups, group_cost
+    cost, search, max_groups, groups, group_cost
         As in :func:`optimal_1d`.
 
     Returns
@@ -315,14 +335,14 @@ def optimal_1d_method(
     (array([0, 1, 0, 1]), 1.0, 0.0)
     """
     solution = _solve(
-        values, k, cost=cost, search=search, max_size=max_size, max_groups=max_groups, group_cost=group_cost,
-        progress=progress,
+        values, k, cost=cost, search=search, max_size=max_size, max_groups=max_groups, groups=groups,
+        group_cost=group_cost, progress=progress,
     )  # fmt: skip
-    groups = solution.cuts.size - 1
+    number = solution.cuts.size - 1
     value = COSTS[cost].total(solution.ordered, solution.cuts)
     bound = value if COSTS[cost].proven else None
-    objective = Objective(cost, value, bound, _scope(solution.terms, groups))
-    return Outcome(solution.labels, objective=objective, diagnostics={"search": solution.search, "groups": groups})
+    objective = Objective(cost, value, bound, _scope(solution.terms, number))
+    return Outcome(solution.labels, objective=objective, diagnostics={"search": solution.search, "groups": number})
 
 
 def _scope(terms: Terms, groups: int) -> str:
@@ -338,7 +358,7 @@ def _scope(terms: Terms, groups: int) -> str:
     'groupings with 4 groups, at most 9 records in a group'
     """
     limits = []
-    if terms.group_cost:
+    if terms.group_cost or terms.exact:
         limits.append(f"{groups} groups")
     elif terms.max_groups:
         limits.append(f"at most {terms.max_groups} groups")

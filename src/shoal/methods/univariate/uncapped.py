@@ -29,7 +29,8 @@ MOST_CELLS = 2_000_000_000  # of the table of layers, with four bytes each
 class Terms:
     """The constraints of a clustering, and its costs beyond those of the groups.
 
-    ``shortage`` below 0 means that groups below k are not allowed; ``largest`` and ``max_groups`` of 0 mean no limit.
+    ``shortage`` below 0 means that groups below k are not allowed; ``largest`` and ``max_groups`` of 0 mean no limit;
+    ``exact`` makes ``max_groups`` the exact number.
     """
 
     k: int
@@ -37,6 +38,7 @@ class Terms:
     shortage: float = -1.0
     largest: int = 0
     max_groups: int = 0
+    exact: bool = False
 
     @property
     def smallest(self) -> int:
@@ -144,7 +146,7 @@ def _layered_cuts(state: Any, cost: Cost, terms: Terms, progress: Progress) -> N
         ends[t] = grown[n]
         total = grown
         progress.advance()
-    t = int(np.argmin(ends))
+    t = most if terms.exact else int(np.argmin(ends))
     _check_possible(ends[t], n, terms)
     cuts = [n]
     while cuts[-1] > 0:
@@ -156,7 +158,7 @@ def _layered_cuts(state: Any, cost: Cost, terms: Terms, progress: Progress) -> N
 def _check_possible(total: float, n: int, terms: Terms) -> None:
     if not np.isfinite(total):
         limit = f" to {terms.largest}" if terms.largest else " or more"
-        count = f"at most {terms.max_groups} " if terms.max_groups else ""
+        count = f"{'' if terms.exact else 'at most '}{terms.max_groups} " if terms.max_groups else ""
         raise ParameterError(
             f"{n} records cannot be cut into {count}groups of {terms.k}{limit}; allow a larger max_size, more groups "
             "or another k"
