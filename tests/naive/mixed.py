@@ -57,15 +57,24 @@ def category_loss(cost, values, weights):
     return sum(weights) - max(found.values())
 
 
-def group_loss(mixed, nominal, costs, prices, weights, members):
-    """The reported loss of one group, times the weights of the columns; numbers are scaled by these already."""
+def group_loss(mixed, nominal, costs, prices, weights, members, observed=None):
+    """The reported loss of one group, times the weights of the columns; numbers are scaled by these already.
+
+    Missing cells cost nothing; known ones of a column that is emptied because others are missing cost all they can.
+    """
     if not members:
         return 0.0
     total = 0.0
-    inside = [float(weights[i]) for i in members]
     for j, cost in enumerate(costs):
-        values = [float(mixed[i, j]) for i in members]
-        if nominal[j]:
+        known = [i for i in members if observed is None or observed[i, j]]
+        if not known:
+            continue
+        inside = [float(weights[i]) for i in known]
+        values = [float(mixed[i, j]) for i in known]
+        if cost.emptied and len(known) < len(members):
+            wrong = [1.0 if nominal[j] else value**2 for value in values]
+            total += (float(prices[j]) if nominal[j] else 1.0) * sum(w * x for w, x in zip(inside, wrong, strict=True))
+        elif nominal[j]:
             total += float(prices[j]) * category_loss(cost, values, inside)
         else:
             total += number_loss(cost.recode, values, inside, cost.ordinal)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from shoal.core.text import text_of
 from shoal.flow.encoding import CategoryEncoding, ColumnEncoding
 from shoal.flow.prepare import Prepared
 from shoal.methods.contract import ColumnCost
-from shoal.schema.columns import Kind, Recode
+from shoal.schema.columns import Kind, Missing, Recode
 
 _LIKE_MEANS = {Recode.MEAN, Recode.MEDOID, Recode.SET, Recode.HIERARCHY}
 """Representatives of numbers that are searched by the squared error to the mean."""
 
 
 def mixed_costs(prepared: Prepared) -> bool:
-    """Return whether the loss of some of several columns is not the squared error to the mean.
+    """Return whether the loss of some of several columns is not the squared error to the mean of all records.
 
-    One column of numbers or positions in an order has a method of its own, which finds the optimum.
+    One column of numbers or positions in an order has a method of its own, which finds the optimum; not where cells
+    are missing.
     """
+    if prepared.by_known:
+        return True
     columns = prepared.schema.quasi
     other = [column.kind != Kind.NUMERIC or column.default_recode not in _LIKE_MEANS for column in columns]
     return len(columns) > 1 and any(other)
@@ -26,7 +31,9 @@ def mixed_costs(prepared: Prepared) -> bool:
 
 def column_costs(prepared: Prepared) -> tuple[ColumnCost, ...]:
     """Return what replaces the values of each quasi-identifier."""
-    return tuple(_cost(entry) for entry in prepared.encoding.quasi)
+    emptied = {name for name in prepared.by_known if prepared.policy(name) == Missing.SUPPRESS}
+    costs = ((entry.column.name, _cost(entry)) for entry in prepared.encoding.quasi)
+    return tuple(replace(cost, emptied=True) if name in emptied else cost for name, cost in costs)
 
 
 def _cost(entry: ColumnEncoding) -> ColumnCost:

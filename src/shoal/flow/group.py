@@ -202,6 +202,7 @@ def group_records(
         np.array([column.weight for column in prepared.schema.quasi]),
         np.array([column.kind == Kind.NOMINAL for column in prepared.schema.quasi]),
         column_costs(prepared),
+        data.observed(info.data) if "observed" in info.injected else None,
     )
     outcomes = _run_blocks(
         info, call, array, blocks, k=k, max_size=requirements.max_size, columns=columns,
@@ -333,11 +334,12 @@ def _method_input(prepared: Prepared, info: MethodInfo, call: MethodCall, data: 
 
 
 class _Columns(NamedTuple):
-    """The weight of each column, whether it is nominal, and what replaces its values."""
+    """The weight of each column, whether it is nominal, what replaces its values, and which cells are known."""
 
     weights: NDArray[np.float64]
     nominal: NDArray[np.bool_]
     costs: Sequence[ColumnCost]
+    observed: NDArray[np.bool_] | None
 
 
 def _run_blocks(
@@ -355,6 +357,7 @@ def _run_blocks(
             "column_weights": columns.weights, "nominal": columns.nominal, "column_costs": columns.costs,
             "record_weights": None if record_weights is None else record_weights[records],
             "units": None if units is None else canonical_labels(units[records]),
+            "observed": None if columns.observed is None else columns.observed[records],
         }  # fmt: skip
         if repeated:
             outcomes.append(run_resolved(repeated[number], info, inside, k, inputs))

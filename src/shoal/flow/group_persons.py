@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.core.grouping import Grouping, canonical_labels
 from shoal.core.progress import SILENT, Progress
@@ -32,6 +33,7 @@ from shoal.schema.person_options import Slots, Weighting
 from shoal.schema.plan import Plan
 from shoal.schema.requirements import TOLERANCE, Of
 
+Masked = NDArray[np.bool_]
 MOST_CELLS = 2**27
 """The most cells (persons x slots x coordinates) of histories, a gigabyte."""
 
@@ -209,6 +211,9 @@ def _nested(  # noqa: PLR0917 - what the groups depend on
     points = data.points().astype(np.float64, copy=False)
     constant = data.coordinates(schema.constant)
     owners, counted = units.owners(schema), units.counted(plan.of)
+    known = data.observed("points")
+    if known is not None:
+        points = _same_within(points, constant, known, owners)
     counted = np.arange(n) if counted is None else counted
     outer, rows = np.empty(n, np.int64), np.empty(n, np.int64)
     schemes = []
@@ -237,6 +242,17 @@ def _nested(  # noqa: PLR0917 - what the groups depend on
 def _violates(rule: PersonRequirements, records: Integers) -> Violates:
     """Return a function that says which groups of some records of a block violate a requirement."""
     return lambda rows, groups: rule.violation(groups, records[rows]) > 0
+
+
+def _same_within(points: Floats, columns: Masked, known: Masked, owners: Integers) -> Floats:
+    """Return coordinates in which some columns have one value in all rows of an owner: the mean of its known cells."""
+    same = points.copy()
+    for j in np.flatnonzero(columns):
+        counts = np.bincount(owners, known[:, j])
+        sums = np.bincount(owners, np.where(known[:, j], points[:, j], 0.0))
+        every = np.bincount(owners, points[:, j]) / np.bincount(owners)
+        same[:, j] = np.where(counts > 0, sums / np.maximum(counts, 1), every)[owners]
+    return same
 
 
 def _shares(owners: Integers) -> Floats:

@@ -19,7 +19,7 @@ from shoal.core.arguments import checked
 from shoal.errors import DataError, MissingValues, ParameterError
 from shoal.flow.encoding import MAX_CATEGORIES, CategoryEncoding, Encoding, Floats, sampling_weights
 from shoal.flow.units import UnitIndex, check_dominant, read_units
-from shoal.methods.contract import Array
+from shoal.methods.contract import MIXED_DISTANCE, Array, DataKind
 from shoal.schema.columns import Kind, Missing, Schema
 from shoal.schema.inference import check_roles
 from shoal.schema.requirements import Requirements
@@ -38,8 +38,6 @@ Integers = NDArray[np.int64]
 Masks = Mapping[str, NDArray[np.bool_]]
 KNOWN_CELLS = frozenset({Missing.FILL, Missing.SUPPRESS})
 """The policies by which records are grouped by their known cells."""
-MIXED_DISTANCE = 4.0
-"""The squared distance that is added where one cell is known and the other, to be suppressed, is missing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +244,27 @@ class MethodData:
         """Return the values of the only quasi-identifier in its own units, as offsets from an integer origin."""
         return self.prepared.values(self.prepared.encoding.quasi[0].column.name, self.suppressed)
 
+    def observed(self, data: DataKind) -> NDArray[np.bool_] | None:
+        """Return which cells are known, in the columns of an array; None where all are, or a method is not to ask.
+
+        In coordinates a column that is emptied in mixed groups counts as known: a further coordinate keeps known and
+        missing cells apart.
+        """
+        masks = self.prepared.by_known
+        if not masks:
+            return None
+        quasi = self.prepared.encoding.quasi
+        if data in {"mixed", "codes"}:
+            everything = np.ones(self.prepared.n, bool)
+            return np.column_stack([~masks.get(entry.column.name, ~everything) for entry in quasi])
+        widths = self._widths(shared=False)
+        known = np.ones((self.prepared.n, max(sum(widths), 1)), bool)
+        for entry, width, end in zip(quasi, widths, np.cumsum(widths).tolist(), strict=True):
+            name = entry.column.name
+            if name in masks and name not in self._marked:
+                known[:, end - width : end] = ~masks[name][:, None]
+        return None if known.all() else known
+
     def forget(self) -> None:
         """Give the memory of the arrays back; they are encoded again when needed."""
         self._arrays.clear()
@@ -280,6 +299,10 @@ class MethodData:
             else:
                 inside[:] = entry.coordinates(values)
             start += width
+        if self.prepared.by_known and not shared:
+            from shoal.methods.kernels.completed_points import completed_points
+
+            return completed_points(points, self.observed("points"))
         return points
 
 

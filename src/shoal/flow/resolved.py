@@ -44,6 +44,7 @@ class Inputs(TypedDict):
     column_costs: Sequence[ColumnCost] | None
     record_weights: NDArray[np.float64] | None
     units: NDArray[np.int64] | None
+    observed: NDArray[np.bool_] | None
 
 
 def resolved_call(call: MethodCall, runs: Sequence[MethodRun]) -> MethodCall:
@@ -104,6 +105,7 @@ def run_resolved(entry: ResolvedMethod, requested: MethodInfo, data: Array, k: i
     given["units"] = inputs["units"] if "units" in passed else None
     given["column_costs"] = inputs["column_costs"] if "column_costs" in passed else None
     given["record_weights"] = inputs["record_weights"] if "record_weights" in passed else None
+    given["observed"] = inputs["observed"] if "observed" in passed else None
     if "seed" not in passed:
         given["seed"] = 0
     ones = np.ones_like(inputs["column_weights"])

@@ -84,6 +84,7 @@ def auto(
     *,
     effort: Effort = "balanced",
     time_limit: float | None = None,
+    observed: NDArray[np.bool_] | None = None,
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Outcome:
@@ -105,6 +106,11 @@ def auto(
     """
     n, d = points.shape
     check_memory(n, d, k, bytes_per_number=points.itemsize, present=True)
+    if observed is not None and not observed.all():
+        return auto_of_mixed(
+            points.astype(np.float64, copy=False), k, effort=effort, time_limit=time_limit, observed=observed,
+            seed=seed, progress=progress,
+        )  # fmt: skip
     choice = choose(n, d, k, effort=effort)
     if time_limit is not None and d > 1:
         choice = _choice_within(points, k, Deadline(time_limit), progress)
@@ -133,6 +139,7 @@ def auto_of_categories(
     column_weights: NDArray[np.float64] | None = None,
     record_weights: NDArray[np.float64] | None = None,
     column_costs: Sequence[ColumnCost] | None = None,
+    observed: NDArray[np.bool_] | None = None,
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Outcome:
@@ -152,8 +159,8 @@ def auto_of_categories(
     if column_costs is None or all(cost.recode != "frequencies" for cost in column_costs):
         return auto_of_mixed(
             codes.astype(np.float64), k, effort=effort, time_limit=time_limit, nominal=np.ones(codes.shape[1], bool),
-            column_weights=column_weights, record_weights=record_weights, column_costs=column_costs, seed=seed,
-            progress=progress,
+            column_weights=column_weights, record_weights=record_weights, column_costs=column_costs,
+            observed=observed, seed=seed, progress=progress,
         )  # fmt: skip
     options = nominal_options(codes, k, effort=effort, time_limit=time_limit)
     outcome = run(
@@ -184,6 +191,7 @@ def auto_of_mixed(
     column_weights: NDArray[np.float64] | None = None,
     record_weights: NDArray[np.float64] | None = None,
     column_costs: Sequence[ColumnCost] | None = None,
+    observed: NDArray[np.bool_] | None = None,
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Outcome:
@@ -214,7 +222,8 @@ def auto_of_mixed(
         reason = f"the best that fits into {time_limit:.0f} s"
     outcome = run(
         "mixed-annealing", mixed, k, progress=progress, seed=seed, time_limit=time_limit, nominal=coded,
-        column_weights=column_weights, record_weights=record_weights, column_costs=column_costs, **options,
+        column_weights=column_weights, record_weights=record_weights, column_costs=column_costs, observed=observed,
+        **options,
     )  # fmt: skip
     return replace(outcome, reason=f"{reason}: {options['start']}, then a search by the reported loss")
 

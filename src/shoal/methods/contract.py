@@ -31,6 +31,9 @@ INJECTED = (
     "column_costs",
 )  # fmt: skip
 """Inputs that are passed to a method only if its function declares them."""
+MIXED_DISTANCE = 4.0
+"""The squared distance that is added between a known and a missing cell of a column that is emptied in groups that mix
+them: two standard deviations."""
 
 
 class GroupingMethod(Protocol):
@@ -62,12 +65,16 @@ class ColumnCost:
     ancestors, options
         For categories with a hierarchy: the node above each category on each level (levels x categories, from the
         category itself to the root), and how many categories each node represents.
+    emptied
+        Whether the column is emptied in groups that mix known and missing cells; otherwise missing cells get the
+        representative of the known ones. The input ``observed`` says which cells are known.
     """
 
     recode: str
     ordinal: bool = False
     ancestors: NDArray[np.int64] | None = None
     options: NDArray[np.float64] | None = None
+    emptied: bool = False
 
 
 @dataclass(frozen=True)

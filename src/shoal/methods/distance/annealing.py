@@ -9,7 +9,7 @@ limit. Never worse than its start.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -76,11 +76,15 @@ def annealing(
     program: bool = False,
     reheats: Annotated[int, Range(0)] = 0,
     reheat_sweeps: Annotated[int, Range(1)] = 150,
+    observed: NDArray[np.bool_] | None = None,
     time_limit: float | None = None,
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Outcome:
     """Group records by a search that begins with the groups of another method.
+
+    Where cells are missing, they are completed from near records, and the groups found then are searched once more by
+    the squared error of the known cells.
 
     Parameters
     ----------
@@ -132,6 +136,18 @@ def annealing(
     options = {"block": start_block, "passes": start_passes, "rounds": start_rounds, "leaf": start_leaf} | storage
     if deadline.limited:
         options["time_limit"] = START_SHARE * deadline.left()
+    if observed is not None and not observed.all():
+        from shoal.methods.kernels.completed_points import completed_points
+        from shoal.methods.refinement.observed_search import anneal_observed
+
+        half = None if time_limit is None else time_limit / 2
+        completed = completed_points(points, observed)
+        begun = annealing(completed, k, time_limit=half, seed=seed, progress=progress, **chosen)
+        labels = anneal_observed(
+            np.ascontiguousarray(points, np.float64), begun.labels, k, observed, passes=passes, sweeps=sweeps,
+            block=block, seed=seed, progress=progress,
+        )  # fmt: skip
+        return replace(begun, labels=labels)
     first = run(start, points, k, progress=progress, **(options if start == "mona-plus" else {}))
     search = _Search(points, k, seed, progress, first.labels, deadline, neighbours)
     stopped: Stopped = "finished"

@@ -6,7 +6,8 @@ results.
 
 The records that are still free are held in a tree that excludes most of them in each search, unless groups are few and
 large. Ties go to the lowest record number, and the centroid is computed from a sum without accumulated rounding errors,
-so the labels are those of the pseudocode read literally.
+so the labels are those of the pseudocode read literally. Where cells are missing, distances and centroids are those of
+the known cells (``observed_mdav``).
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def mdav(
     k: int,
     *,
     precision: Literal["double", "single"] = "double",
+    observed: NDArray[np.bool_] | None = None,
     progress: Progress = SILENT,
 ) -> NDArray[np.int64]:
     """Group records by MDAV.
@@ -56,6 +58,12 @@ def mdav(
     """
     n = len(points)
     progress.stage("grouping (mdav)", n)
+    if observed is not None and not observed.all():
+        from shoal.methods.kernels.observed_mdav import mdav_of_known_cells
+
+        labels = mdav_of_known_cells(points, np.ascontiguousarray(observed), k)
+        progress.advance(n)
+        return labels
     if precision == "double" and n <= small_mdav.SMALL_TABLE_RECORDS:
         labels = small_mdav.mdav_of_small_table(points, k)
         progress.advance(n)

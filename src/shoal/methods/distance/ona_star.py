@@ -6,6 +6,7 @@ time at worst for ζ rounds, usually fewer than ten; O(n d) memory. Use it whene
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -39,9 +40,13 @@ def ona_star(
     closest: Closest = "cost",
     split_position: SplitPosition = "end",
     max_rounds: Annotated[int, Range(0)] = 30,
+    observed: NDArray[np.bool_] | None = None,
     progress: Progress = SILENT,
 ) -> Outcome:
     """Group records by ONA*.
+
+    Where cells are missing, they are completed from near records first, and at the end records change groups as long
+    as the squared error of the known cells falls.
 
     Parameters
     ----------
@@ -60,6 +65,15 @@ def ona_star(
     >>> outcome.labels, outcome.diagnostics["rounds"]
     (array([1, 0, 1, 0, 1]), 0)
     """
+    if observed is not None and not observed.all():
+        from shoal.methods.kernels.completed_points import completed_points
+        from shoal.methods.refinement.observed_search import descend
+
+        completed = np.ascontiguousarray(completed_points(points, observed), np.float64)
+        first = ona_star(
+            completed, k, closest=closest, split_position=split_position, max_rounds=max_rounds, progress=progress
+        )
+        return replace(first, labels=descend(points, first.labels, k, observed, rounds=max_rounds), objective=None)
     progress.stage("grouping (mdav-star)", len(points))
     start = star_groups(points, k, 1.0, with_neighbour=False, closest=closest, progress=progress)
     return refine(

@@ -4,6 +4,10 @@ Numbers: the squared distance to the median, the middle of the range, the minimu
 suppressed in groups of different values is replaced by the mean of the column, which is 0. Categories: all cells of a
 group are wrong where they are suppressed because they differ, and all but one in c are wrong where the released set, or
 the released node of a hierarchy, represents c categories. Cost O(k) for each column, O(k²) for medians.
+
+A column with missing cells is one of these columns whatever represents it. Only its known cells cost anything: they
+are compared with the representative of the known cells of the group or, where a group that mixes known and missing
+cells is emptied, with the mean of the column (a category is then wrong).
 """
 
 from __future__ import annotations
@@ -25,10 +29,11 @@ def special_cost(rows: Any, prices: Any, shape: Any, special: Any, g: int, out: 
     """Return the cost of the columns after the first ``means`` and ``modes``, if one record leaves and another joins.
 
     ``special`` holds the members and the sizes of the groups, the costs of numbers and of codes, for hierarchies the
-    ancestors (m x levels x categories) and the number of categories that each represents, and two work arrays of more
-    than the maximum group size.
+    ancestors (m x levels x categories) and the number of categories that each represents, two work arrays of more
+    than the maximum group size, and ``partial``: None, or which cells are known (n x (d + m)), which columns are
+    emptied in groups that mix known and missing cells, and a further work array.
     """
-    members, sizes, number_costs, code_costs, ancestors, options, values, inside = special
+    members, sizes, number_costs, code_costs, ancestors, options, values, present, partial = special
     d, m, means, modes = shape
     total = 0.0
     count = 0
@@ -36,13 +41,22 @@ def special_cost(rows: Any, prices: Any, shape: Any, special: Any, g: int, out: 
         i = into if p == sizes[g] else members[g, p]
         if i < 0 or (p < sizes[g] and i == out):
             continue
-        inside[count] = i
+        present[count] = i
         count += 1
-    if count == 0:
+    everyone = count
+    if everyone == 0:
         return total
+    inside = known_members(partial, present)
     for j in range(means, d):
         kind = number_costs[j]
-        if kind in (LOWER_MEDIAN, MEDIAN):
+        count = count_known(partial, present, everyone, j)
+        if count == 0:
+            continue
+        if is_emptied(partial, count, everyone, j):
+            middle = 0.0
+        elif kind == MEAN:
+            middle = _mean(rows, inside, count, j)
+        elif kind in (LOWER_MEDIAN, MEDIAN):
             middle = _median(rows, values, inside, count, j, kind == LOWER_MEDIAN)
         else:
             middle = _between(rows, inside, count, j, kind)
@@ -50,12 +64,78 @@ def special_cost(rows: Any, prices: Any, shape: Any, special: Any, g: int, out: 
             difference = rows[inside[p], 1 + j] - middle
             total += rows[inside[p], 0] * difference * difference
     for j in range(modes, m):
+        count = count_known(partial, present, everyone, d + j)
+        if count == 0:
+            continue
+        if is_emptied(partial, count, everyone, d + j):
+            for p in range(count):
+                total += prices[j] * rows[inside[p], 0]
+            continue
+        if code_costs[j] == MODE:
+            total += prices[j] * _other_than_mode(rows, inside, count, 1 + d + j)
+            continue
         represented = _represented(rows, code_costs[j], ancestors, options, inside, count, j, 1 + d + j)
         if represented > 1.0:
             wrong = 1.0 if code_costs[j] == SUPPRESSED else 1.0 - 1.0 / represented
             for p in range(count):
                 total += prices[j] * wrong * rows[inside[p], 0]
     return total
+
+
+@inner
+def known_members(partial: Any, present: Any) -> Any:
+    """Return the array that holds the members whose cell of a column is known."""
+    if partial is None:
+        return present
+    return partial[2]
+
+
+@inner
+def count_known(partial: Any, present: Any, count: int, column: int) -> Any:
+    """Write the members whose cell of a column is known, and return how many there are; all, if no cell is missing."""
+    if partial is None:
+        return count
+    observed, _, known = partial
+    found = 0
+    for p in range(count):
+        known[found] = present[p]
+        found += observed[present[p], column]
+    return found
+
+
+@inner
+def is_emptied(partial: Any, known: int, count: int, column: int) -> Any:
+    """Return whether a column is emptied in a group with so many known cells."""
+    if partial is None:
+        return False
+    return known < count and partial[1][column]
+
+
+@inner
+def _mean(rows: Any, inside: Any, count: int, j: int) -> Any:
+    """Return the weighted mean."""
+    first = rows[inside[0], 1 + j]
+    weight = 0.0
+    total = 0.0
+    for p in range(count):
+        weight += rows[inside[p], 0]
+        total += rows[inside[p], 0] * (rows[inside[p], 1 + j] - first)
+    return first + total / weight
+
+
+@inner
+def _other_than_mode(rows: Any, inside: Any, count: int, column: int) -> Any:
+    """Return the weight of the records that have another than the most frequent category."""
+    most = 0.0
+    total = 0.0
+    for p in range(count):
+        total += rows[inside[p], 0]
+        weight = 0.0
+        for q in range(count):
+            if rows[inside[q], column] == rows[inside[p], column]:
+                weight += rows[inside[q], 0]
+        most = max(most, weight)
+    return total - most
 
 
 @inner

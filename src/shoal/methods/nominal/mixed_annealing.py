@@ -4,7 +4,8 @@ Beyond the papers. Other methods compare categories by coordinates, one for each
 counts categories that are replaced by another one. Here such groups are only the start: records then change groups one
 by one, while a temperature falls, and each change is judged by the loss that is reported: squared error for numbers
 (to the mean, median, middle of the range, minimum or maximum, whichever is released), the number of changed cells for
-categories (or what suppression, a set or a hierarchy costs), each with sampling weights and weights of columns. Cost
+categories (or what suppression, a set or a hierarchy costs), each with sampling weights and weights of columns, and
+over the known cells where some are missing. Cost
 O(k columns) for each visit of a record; the same groups for any number of threads and on every machine, unless there is
 a time limit. Never worse than its start.
 """
@@ -21,6 +22,7 @@ from shoal.core.deadline import Deadline
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.contract import ColumnCost, Objective, Outcome, Stopped
 from shoal.methods.guarantees import NeverWorse
+from shoal.methods.kernels.completed_points import completed_points
 from shoal.methods.options import Range
 from shoal.methods.refinement.mixed_search import HOT, ONE_BLOCK_RECORDS, anneal_mixed
 from shoal.methods.refinement.mixed_table import MixedTable, exact_crossover, group_figures, mixed_table
@@ -66,6 +68,7 @@ def mixed_annealing(
     column_weights: NDArray[np.float64] | None = None,
     record_weights: NDArray[np.float64] | None = None,
     column_costs: Sequence[ColumnCost] | None = None,
+    observed: NDArray[np.bool_] | None = None,
     time_limit: float | None = None,
     seed: int = 0,
     progress: Progress = SILENT,
@@ -108,21 +111,23 @@ def mixed_annealing(
     chosen = {name: value for name, value in locals().items() if name in _OPTIONS}
     deadline = Deadline(time_limit)
     table = mixed_table(
-        mixed, nominal, column_weights=column_weights, record_weights=record_weights, column_costs=column_costs
-    )
+        mixed, nominal, column_weights=column_weights, record_weights=record_weights, column_costs=column_costs,
+        observed=observed,
+    )  # fmt: skip
+    points = completed_points(table.points(), table.known_coordinates()) if start == "ona-star" else mixed
     if start == "mixed-blocks":
         labels = run(
             "mixed-blocks", mixed, k, effort=start_effort, nominal=nominal, column_weights=column_weights,
             progress=progress,
         ).labels  # fmt: skip
     else:
-        labels = run("ona-star", table.points(), k, progress=progress).labels
+        labels = run("ona-star", points, k, progress=progress).labels
     search = _Search(table, k, seed, progress, labels)
     stopped: Stopped = "finished"
     if table.n >= 2 * k and search.cost() > 0:
         try:
             if start == "ona-star" and start_sweeps:
-                search.begin(start_sweeps)
+                search.begin(points, start_sweeps)
             search.anneal(passes, sweeps, block, heat)
             stopped = search.reheat(MOST_REHEATS if deadline.limited else reheats, reheat_sweeps, block, heat, deadline)
         except KeyboardInterrupt:
@@ -156,10 +161,10 @@ class _Search:
         """Return the exact loss of the groups."""
         return float(group_figures(self.table, self.labels).costs.sum())
 
-    def begin(self, sweeps: int) -> None:
+    def begin(self, points: NDArray[np.float64], sweeps: int) -> None:
         """Search by the squared error of one coordinate per category."""
         found = anneal_records(
-            self.table.points(), self.labels, self.k, passes=1, sweeps=sweeps, seed=self.seed,
+            points, self.labels, self.k, passes=1, sweeps=sweeps, seed=self.seed,
             progress=self.progress,
         ).labels  # fmt: skip
         self.labels = exact_crossover(self.table, self.labels, found)

@@ -50,10 +50,14 @@ def mona_plus(
     passes: Annotated[int, Range(1)] = 4,
     rounds: Annotated[int, Range(0)] = 2,
     leaf: str = "mdav-star",
+    observed: NDArray[np.bool_] | None = None,
     time_limit: float | None = None,
     progress: Progress = SILENT,
 ) -> Outcome:
     """Group records by MONA⁺.
+
+    Where cells are missing, they are completed from near records first, and at the end records change groups as long
+    as the squared error of the known cells falls.
 
     Parameters
     ----------
@@ -85,6 +89,16 @@ def mona_plus(
     >>> mona_plus(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2).labels
     array([1, 0, 1, 0, 1])
     """
+    if observed is not None and not observed.all():
+        from shoal.methods.kernels.completed_points import completed_points
+        from shoal.methods.refinement.observed_search import cool
+
+        deadline = Deadline(time_limit)
+        first = mona_plus(
+            completed_points(points, observed), k, block=block, rho=rho, passes=passes, rounds=rounds, leaf=leaf,
+            time_limit=None if time_limit is None else time_limit / 2, progress=progress,
+        )  # fmt: skip
+        return replace(first, labels=cool(points, first.labels, k, observed, passes=passes, deadline=deadline))
     size = max(block if rho is None else block_size(len(points), rho), 2 * k)
     run = leaf_method(leaf)
     deadline = Deadline(time_limit)

@@ -1,7 +1,8 @@
 """A table of numbers and categories with the cost of each column, as the exact search reads it.
 
 The cost of a grouping is the loss that is reported for it, times the weights of the columns: the squared error of
-numbers to what replaces them, and one for each category that is replaced by another one.
+numbers to what replaces them, and one for each category that is replaced by another one. Missing cells cost nothing of
+their own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.components import joint_components
-from shoal.methods.contract import ColumnCost
+from shoal.methods.contract import MIXED_DISTANCE, ColumnCost
 from shoal.methods.kernels.mixed_costs import MEANS, recount
 from shoal.methods.kernels.mixed_lists import most_frequent
 from shoal.methods.kernels.special_costs import (
@@ -50,6 +51,8 @@ class MixedTable(NamedTuple):
     code_costs: Integers
     ancestors: Integers
     options: Floats
+    observed: NDArray[np.bool_] | None = None
+    emptied: NDArray[np.bool_] | None = None
 
     @property
     def n(self) -> int:
@@ -73,16 +76,36 @@ class MixedTable(NamedTuple):
 
     def part(self, records: Integers) -> MixedTable:
         """Return some of the records."""
-        return self._replace(rows=np.ascontiguousarray(self.rows[records]))
+        observed = None if self.observed is None else np.ascontiguousarray(self.observed[records])
+        return self._replace(rows=np.ascontiguousarray(self.rows[records]), observed=observed)
 
     def points(self) -> Floats:
-        """Return coordinates in which different categories are as far apart as they cost."""
+        """Return coordinates in which different categories are as far apart as they cost.
+
+        A missing category of a column that is filled lies between all categories; one of a column that is emptied in
+        mixed groups is a category of its own, and such numbers have a further coordinate.
+        """
         parts = [self.numbers]
-        for codes, price in zip(self.codes.T, self.prices.tolist(), strict=True):
+        for j, (codes, price) in enumerate(zip(self.codes.T, self.prices.tolist(), strict=True), self.shape[0]):
             block = np.zeros((self.n, int(codes.max(initial=0)) + 1))
-            block[np.arange(self.n), codes] = np.sqrt(price / 2)
+            known = np.arange(self.n)
+            if self.observed is not None and self.emptied is not None and not self.emptied[j]:
+                known = np.flatnonzero(self.observed[:, j])
+            block[known, codes[known]] = np.sqrt(price / 2)
             parts.append(block)
+        if self.observed is not None and self.emptied is not None:
+            apart = np.flatnonzero(self.emptied[: self.shape[0]])
+            parts.append(MIXED_DISTANCE**0.5 * ~self.observed[:, apart])
         return np.hstack(parts)
+
+    def known_coordinates(self) -> NDArray[np.bool_] | None:
+        """Return which coordinates of :meth:`points` are known; those of columns that are emptied count as known."""
+        if self.observed is None or self.emptied is None:
+            return None
+        known = self.observed | self.emptied
+        widths = [1] * self.shape[0] + [int(codes.max(initial=0)) + 1 for codes in self.codes.T]
+        apart = np.ones((self.n, int(self.emptied[: self.shape[0]].sum())), bool)
+        return np.hstack([np.repeat(known, widths, axis=1), apart])
 
     def special(self, members: Integers, sizes: Integers) -> tuple[Any, ...] | None:
         """Return what the costs of special columns need; None if there are none."""
@@ -90,9 +113,10 @@ class MixedTable(NamedTuple):
         if (means, modes) == (d, m):
             return None
         longest = members.shape[1] + 1
+        partial = None if self.observed is None else (self.observed, self.emptied, np.zeros(longest, np.int64))
         return (
             members, sizes, self.number_costs, self.code_costs, self.ancestors, self.options, np.zeros((longest, 2)),
-            np.zeros(longest, np.int64),
+            np.zeros(longest, np.int64), partial,
         )  # fmt: skip
 
     def state(self, rows: int, largest: int) -> tuple[Floats, Floats]:
@@ -108,6 +132,7 @@ def mixed_table(
     column_weights: Floats | None = None,
     record_weights: Floats | None = None,
     column_costs: Sequence[ColumnCost] | None = None,
+    observed: NDArray[np.bool_] | None = None,
 ) -> MixedTable:
     """Return a table with the cost of each column.
 
@@ -123,6 +148,8 @@ def mixed_table(
         Sampling weight of each record.
     column_costs
         What replaces the values of each column; None for means and modes. A medoid counts as a mean or a mode.
+    observed
+        Which cells are known; None for all. The others hold any value, by which groups near a group are found.
 
     Examples
     --------
@@ -135,7 +162,9 @@ def mixed_table(
     costs = [ColumnCost("mode" if code else "mean") for code in coded] if column_costs is None else column_costs
     weights = np.ones(q) if column_weights is None else np.asarray(column_weights, np.float64)
     kinds = np.array([_kind(cost, code=bool(code)) for cost, code in zip(costs, coded, strict=True)], np.int64)
-    order = np.lexsort((kinds > 0, coded))  # numbers before codes, means and modes first
+    partial: NDArray[np.bool_] = np.zeros(q, bool) if observed is None else np.logical_not(observed.all(axis=0))
+    special: NDArray[np.bool_] = np.logical_or(kinds > 0, partial)
+    order = np.lexsort((special, coded))  # numbers before codes, means and modes of complete columns first
     numbers, codes = order[~coded[order]], order[coded[order]]
     rows = np.ones((n, 1 + q))
     if record_weights is not None:
@@ -150,8 +179,12 @@ def mixed_table(
         rows[:, 1 + numbers.size + p] = inverse.reshape(-1)
         if kinds[j] == HIERARCHY:
             _fill_levels(costs[j], values.astype(np.int64), ancestors[p], options[p])
-    shape = int(numbers.size), int(codes.size), int((kinds[numbers] == MEAN).sum()), int((kinds[codes] == MODE).sum())
-    return MixedTable(rows, weights[codes].copy(), shape, kinds[numbers], kinds[codes], ancestors, options)
+    shape = int(numbers.size), int(codes.size), int((~special[numbers]).sum()), int((~special[codes]).sum())
+    table = MixedTable(rows, weights[codes].copy(), shape, kinds[numbers], kinds[codes], ancestors, options)
+    if observed is None or not partial.any():
+        return table
+    emptied = np.array([cost.emptied for cost in costs])[order] & partial[order]
+    return table._replace(observed=np.ascontiguousarray(observed[:, order]), emptied=emptied)
 
 
 def _kind(cost: ColumnCost, *, code: bool) -> int:
