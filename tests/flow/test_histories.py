@@ -358,14 +358,6 @@ def test_strata_that_are_constant_within_persons():
     assert min(sequences(release.data, "patient", ["age", "dose", "region"]).values()) >= 4
 
 
-def test_a_second_release_is_refused(tmp_path):
-    paths = protect(visits()).write(tmp_path / "safe.csv")
-    with pytest.raises(ParameterError, match="protect both tables together"):
-        protect(visits(), previous=record_of(paths))
-    with pytest.raises(ParameterError, match="protect both tables together"):
-        protect(visits(), of="units", method="auto", previous=record_of(paths), accept_second_release=True)
-
-
 def test_the_plan_states_histories(tmp_path):
     from shoal.schema.toml import format_schema
 

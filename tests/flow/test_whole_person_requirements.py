@@ -36,7 +36,7 @@ def protect(table, mode, k=4, **given):
 
 
 def counted(release, table, positions=False):
-    """Count a release by plain lists, with the persons of the original; ``positions`` tell the rows of one apart."""
+    """Count a release by plain lists, with the persons of the original; ``positions`` separate the rows of one."""
     chosen = table[release.released.order.original_rows]
     keys = release.data.select(QUASI).rows()
     whose = chosen["patient"].to_list()
@@ -100,7 +100,7 @@ def two_visits():
     })  # fmt: skip
 
 
-def test_rows_with_equal_values_are_told_apart_by_their_position(monkeypatch):
+def test_rows_with_equal_values_are_distinguished_by_their_position(monkeypatch):
     """Each class has both values in equal parts, but who knows that a visit was the first one knows its value."""
     given = {"quasi": ["age"], "unit": "patient", "time": "day", "keep_links": True, "confidential": ["ward"]}
     alone = shoal.protect(two_visits(), 4, **given)

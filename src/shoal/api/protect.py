@@ -27,7 +27,7 @@ from shoal.schema.columns import Recode, Schema
 from shoal.schema.loading import load
 from shoal.schema.person_options import PersonOptions
 from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions, Sums
-from shoal.schema.requirements import Diversity, Requirements
+from shoal.schema.requirements import Diversity, Of, Requirements
 from shoal.tables import Table
 
 if TYPE_CHECKING:
@@ -406,8 +406,8 @@ def _run_by_persons(prepared: Prepared, plan: Plan, arrays: MethodData, blocks: 
         return recode_table(part, groups, decimals=plan.decimals, sums=plan.sums, progress=progress)
 
     recoded = recode(grouped)
-    rule = None if grouped.outer is None else requirements_of(part, plan, confidential)
-    if rule is not None and part.whole is None:
+    rule = requirements_of(prepared, plan, confidential)
+    if rule is not None and plan.of != Of.HISTORIES:
         from shoal.flow.nested_requirements import settle_nested
 
         grouped, recoded = settle_nested(

@@ -71,9 +71,7 @@ def group_persons(
     """
     units = prepared.units
     assert units is not None
-    owners = units.unit if plan.of == Of.HISTORIES else units.owners(plan.schema)
-    _check_blocks(blocks, owners, plan)
-    _check_constant(prepared, plan, blocks, owners)
+    check_whole_persons(prepared, plan, blocks)
     rule = requirements_of(prepared, plan, confidential)
     if rule is not None:
         check_achievable(rule, blocks)
@@ -86,6 +84,21 @@ def group_persons(
     constant = data.coordinates(plan.schema.constant)
     counted = units.counted(plan.of)
     return prepared, nested_satisfied(grouped, rule, confidential, counted, data, constant, progress=progress)
+
+
+def check_whole_persons(prepared: Prepared, plan: Plan, blocks: Blocks) -> None:
+    """Raise where whole persons cannot be grouped: rows in several blocks, or columns that are not constant."""
+    units = prepared.units
+    assert units is not None
+    owners = units.unit if plan.of == Of.HISTORIES else units.owners(plan.schema)
+    _check_blocks(blocks, owners, plan)
+    _check_constant(prepared, plan, blocks, owners)
+
+
+def read_part_values(prepared: Prepared, plan: Plan, rule: PersonRequirements, rows: Integers) -> tuple[Values, ...]:
+    """Return the confidential attributes of some rows, with the values that occur in these rows."""
+    columns = [plan.schema[column.name] for column in rule.columns]
+    return confidential_values(prepared.part(rows).table, columns, plan.requirements)[1] if columns else ()
 
 
 def requirements_of(
@@ -173,8 +186,7 @@ def _histories(  # noqa: PLR0917 - what the groups depend on
         )
 
         def read(chosen: Integers) -> tuple[Values, ...]:
-            names = [plan.schema[column.name] for column in rule.columns]
-            return confidential_values(prepared.part(chosen).table, names, plan.requirements)[1] if names else ()
+            return read_part_values(prepared, plan, rule, chosen)
 
         rows = histories_satisfied(points, rows, plan.requirements, read, k, progress=progress)
         groups, slots = rows.groups, rows.slots
@@ -187,7 +199,7 @@ def _histories(  # noqa: PLR0917 - what the groups depend on
     classes = canonical_labels(groups[kept] * (int(slots.max()) + 1) + slots[kept])
     suppressed = {"rows_suppressed": n - kept.size, "person_groups": np.unique(groups[kept]).size}
     run = MethodRun("histories", HISTORIES, {"slots": str(options.slots)}, ", ".join(dict.fromkeys(schemes)))
-    outer = Grouping(groups[kept], k) if plan.schema.constant else None
+    outer = Grouping(groups[kept], k)
     return part, _grouped(plan, classes, blocks.part(kept, n), run, StepRecord("k histories", suppressed), outer)
 
 
@@ -235,7 +247,7 @@ def _nested(  # noqa: PLR0917 - what the groups depend on
         ", ".join(dict.fromkeys(schemes)),
     )  # fmt: skip
     step = StepRecord("columns kept constant", {"person_groups": persons, "columns": len(schema.constant)})
-    weights = _shares(owners) if plan.persons.weighting == Weighting.PERSONS else None
+    weights = row_shares(owners) if plan.persons.weighting == Weighting.PERSONS else None
     return _grouped(plan, rows, blocks, run, step, Grouping(outer, k), weights)
 
 
@@ -255,7 +267,7 @@ def _same_within(points: Floats, columns: Masked, known: Masked, owners: Integer
     return same
 
 
-def _shares(owners: Integers) -> Floats:
+def row_shares(owners: Integers) -> Floats:
     """Return the share of each row in the rows of its owner."""
     shares: Floats = 1.0 / np.bincount(owners)[owners]
     return shares

@@ -30,8 +30,10 @@ from shoal.errors import FileProblem
 from shoal.flow.manifest import exact_loss
 from shoal.flow.prepare import Integers
 from shoal.flow.record_identity import Words, record_hashes
+from shoal.flow.units import read_units
 from shoal.schema.columns import Schema
 from shoal.schema.plan import JsonDict, Plan, plain_value
+from shoal.schema.requirements import Of
 from shoal.tables import Table
 
 if TYPE_CHECKING:
@@ -57,7 +59,8 @@ class HolderRecord:
     header
         Plan, exact loss, key and fingerprint of the input, and the columns that were hashed.
     rows
-        One row per record of the original: ``group``, ``released_row`` and the hashes.
+        One row per record of the original: ``group``, ``released_row`` and the hashes, and ``person_group`` where whole
+        persons were grouped.
     representatives
         The released values of the quasi-identifiers, one row per group.
 
@@ -89,6 +92,13 @@ class HolderRecord:
     def groups(self) -> Integers:
         """The group of each record, numbered by first appearance; -1 for a record that is not released."""
         return self.rows["group"].to_numpy().astype(np.int64)
+
+    @property
+    def person_groups(self) -> Integers | None:
+        """The group of whole persons of each record, where persons were grouped; -1 where no row of one is released."""
+        if "person_group" not in self.rows.columns:
+            return None
+        return self.rows["person_group"].to_numpy().astype(np.int64)
 
     @property
     def released_rows(self) -> Integers:
@@ -209,9 +219,25 @@ def holder_record(
         "released_row": pl.Series(rows),
         **{name: pl.Series(hashes[tuple(sorted(names))]) for name, names in hashed.items()},
     }
+    if released.person_groups is not None:
+        columns["person_group"] = pl.Series(_groups_of_persons(released, original, rows))
     first = _first_records(labels)
     values = {column.name: released.table.column(column.name).to_polars().gather(first) for column in schema.quasi}
     return HolderRecord(header, pl.DataFrame(columns), pl.DataFrame(values))
+
+
+def _groups_of_persons(released: Released, original: Table, rows: Integers) -> Integers:
+    """Return the group of whole persons of each row of the original, also of rows that are not released.
+
+    -1 for a person of whom no row is released.
+    """
+    assert released.person_groups is not None
+    units = read_units(original, released.schema, ordered=False)
+    assert units is not None
+    owners = units.unit if released.plan.of == Of.HISTORIES else units.owners(released.schema)
+    groups = np.full(int(owners.max()) + 1, -1, np.int64)
+    groups[owners[rows >= 0]] = released.person_groups[rows[rows >= 0]]
+    return np.asarray(groups[owners])
 
 
 def hashed_columns(schema: Schema, table: Table) -> dict[str, tuple[str, ...]]:

@@ -82,7 +82,7 @@ def nested_satisfied(
     labels = _satisfied_inside(points, grouped.grouping.labels, outer, rule, k, arrays, progress)
     violating = rule.violation(labels) > 0
     if violating.any():
-        outer, joins = _joined_outside(points[:, constant], outer, violating[labels], rule, grouped.blocks, progress)
+        outer, joins = join_person_groups(points[:, constant], outer, violating[labels], rule, grouped.blocks, progress)
         labels = _satisfied_inside(points, labels, outer, rule, k, arrays, progress)
     problem = rule.violated(labels)
     if problem is not None:
@@ -181,7 +181,7 @@ def _squared_error(points: Floats, labels: Integers) -> float:
     return float(((points - means[labels]) ** 2).sum())
 
 
-def _joined_outside(
+def join_person_groups(
     points: Floats,
     outer: Integers,
     violating: NDArray[np.bool_],

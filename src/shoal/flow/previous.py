@@ -50,6 +50,7 @@ def regroup(
     confidential: ConfidentialValues | None,
     data: MethodData,
     blocks: Blocks,
+    matched: Matched | None = None,
     progress: Progress = SILENT,
 ) -> tuple[Grouped, Matched]:
     """Return the groups of a second release.
@@ -66,6 +67,8 @@ def regroup(
         The confidential attributes, where requirements beyond k are requested.
     data, blocks
         The arrays and the blocks of the new table.
+    matched
+        Which record of the earlier release each record is, if that is known.
     progress
         Progress callback.
 
@@ -74,8 +77,9 @@ def regroup(
     grouped, matched
         The groups, and which record of the earlier release each record is.
     """
-    progress.stage("finding the records of the earlier release")
-    matched = match_records(record, prepared.input)
+    if matched is None:
+        progress.stage("finding the records of the earlier release")
+        matched = match_records(record, prepared.input)
     if not (matched.earlier >= 0).any():
         raise ParameterError(
             "no record of the earlier release is in this table; name the holder's record of a release of these people"
@@ -103,7 +107,7 @@ def regroup(
     labels = blocks.mapped(
         prepared.n,
         lambda block: canonical_labels(
-            _merged_small(points[block], _with_new(points[block], earlier[block], block, size, of_new_records), size)
+            merged_small(points[block], with_new(points[block], earlier[block], block, size, of_new_records), size)
         ),
     )
     if plan.requirements.global_recoding:
@@ -124,7 +128,7 @@ def regroup(
     return Grouped(plan.requirements, grouping, blocks, outcome, (ran,)), matched
 
 
-def _with_new(
+def with_new(
     points: Floats, earlier: Integers, block: Integers, k: int, of_new_records: Callable[[Integers], Integers]
 ) -> Integers:
     """Return groups of a block in which new records have joined groups or formed new ones."""
@@ -143,13 +147,13 @@ def _with_new(
     from scipy.spatial import cKDTree
 
     sizes = np.bincount(labels[known]).astype(np.float64)
-    centroids = _centroids(points[known], labels[known], sizes)
+    centroids = centroids_of(points[known], labels[known], sizes)
     distance, nearest = cKDTree(centroids).query(points[new])
     joining = distance**2 * sizes[nearest] / (sizes[nearest] + 1)
     forms = np.zeros(new.size, bool)
     if new.size >= k:
         own_sizes = np.bincount(found).astype(np.float64)
-        own = _centroids(points[new], found, own_sizes)
+        own = centroids_of(points[new], found, own_sizes)
         inside = np.bincount(found, ((points[new] - own[found]) ** 2).sum(axis=1))
         cheaper = inside <= np.bincount(found, joining)
         forms = cheaper[found]
@@ -158,21 +162,48 @@ def _with_new(
     return canonical_labels(labels)
 
 
-def _centroids(points: Floats, labels: Integers, sizes: Floats) -> Floats:
+def centroids_of(points: Floats, labels: Integers, sizes: Floats) -> Floats:
+    """Return the centroid of each group.
+
+    Examples
+    --------
+    >>> centroids_of(np.array([[1.0], [3.0]]), np.array([0, 0]), np.array([2.0]))
+    array([[2.]])
+    """
     sums = np.column_stack([np.bincount(labels, column, minlength=sizes.size) for column in points.T])
     return np.ascontiguousarray(sums / sizes[:, None])
 
 
-def _merged_small(points: Floats, labels: Integers, k: int) -> Integers:
-    """Merge groups of fewer than k records with the nearest group, as a whole, until none is left."""
+def merged_small(
+    points: Floats, labels: Integers, k: int, amount: Callable[[Integers], Integers] = np.bincount
+) -> Integers:
+    """Merge groups of fewer than k with the nearest group, as a whole, until none is left.
+
+    Parameters
+    ----------
+    points
+        The coordinates of each member.
+    labels
+        The groups.
+    k
+        What a group needs at least.
+    amount
+        Returns how many of what k counts each group has; members by default.
+
+    Examples
+    --------
+    >>> merged_small(np.array([[0.0], [1.0], [9.0], [9.5]]), np.array([0, 1, 2, 2]), 2)
+    array([0, 0, 1, 1])
+    """
     from scipy.spatial import cKDTree
 
     while True:
-        sizes = np.bincount(labels)
-        small = np.flatnonzero(sizes < k)
+        labels = canonical_labels(labels)
+        small = np.flatnonzero(amount(labels) < k)
+        sizes = np.bincount(labels).astype(np.float64)
         if not small.size or sizes.size == 1:
             return labels
-        centroids = _centroids(points, labels, sizes.astype(np.float64))
+        centroids = centroids_of(points, labels, sizes)
         _, near = cKDTree(centroids).query(centroids[small], k=2)
         target = np.where(near[:, 0] == small, near[:, 1], near[:, 0])
         merged, used = np.arange(sizes.size), np.zeros(sizes.size, bool)
@@ -180,7 +211,7 @@ def _merged_small(points: Floats, labels: Integers, k: int) -> Integers:
             if not used[group] and not used[other]:
                 merged[group] = other
                 used[[group, other]] = True
-        labels = canonical_labels(merged[labels])
+        labels = merged[labels]
 
 
 def _joined_by(labels: Integers, records: Integers, blocks: Blocks) -> Integers:

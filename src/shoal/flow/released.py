@@ -118,6 +118,8 @@ class Released:
         The person or household of each released row, where k counts these; confidential like ``order``.
     persons
         Person, household and position of each released row, where the schema has these; confidential like ``order``.
+    person_groups
+        The group of whole persons of each released row, where persons are grouped; confidential like ``order``.
     runs
         The methods that ran, as resolved.
     whole
@@ -141,6 +143,7 @@ class Released:
     order: RowOrder | None = field(default=None, repr=False)
     units: Integers | None = field(default=None, repr=False)
     persons: UnitIndex | None = field(default=None, repr=False)
+    person_groups: Integers | None = field(default=None, repr=False)
     runs: tuple[MethodRun, ...] = ()
     whole: tuple[ValueEncoding, ...] | None = field(default=(), repr=False)
     steps: FittedSteps | None = field(default=None, repr=False)
@@ -153,6 +156,7 @@ class Released:
             "order": None,
             "units": None,
             "persons": None,
+            "person_groups": None,
             "whole": () if self.whole == () else None,
             "steps": None,
         }
@@ -231,6 +235,9 @@ def release_table(
         outcome = order.outcome(outcome, grouping)
         persons = None if persons is None else persons.in_order(order.original_rows)
     units = None if persons is None else persons.counted(plan.of)
+    person_groups = None if grouped.outer is None else grouped.outer.labels
+    if person_groups is not None and order is not None:
+        person_groups = person_groups[order.original_rows]
     recoded = replace(recoded, table=clean_copy(recoded.table, prepared.table))
     if order is not None and order.codes is not None:
         recoded = replace(recoded, table=with_code(recoded.table, str(plan.schema.unit), order.codes))
@@ -246,7 +253,8 @@ def release_table(
     manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)
     return Released(
         plan, recoded.table, grouping, recount, recoded.loss, outcome, manifest, remarks, second, order, units,
-        persons, runs=grouped.runs, whole=whole, steps=None if prepared.steps is None else prepared.steps.fitted,
+        persons, person_groups, runs=grouped.runs, whole=whole,
+        steps=None if prepared.steps is None else prepared.steps.fitted,
         moments=recoded.moments,
     )  # fmt: skip
 

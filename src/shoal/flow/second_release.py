@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
+from shoal.core.row_classes import distinct_per_class
 from shoal.errors import ParameterError
 from shoal.flow.encoding import ColumnEncoding, Floats, NumericEncoding, from_polars
-from shoal.flow.group import Grouped, find_blocks
+from shoal.flow.group import Blocks, Grouped, find_blocks
 from shoal.flow.holder_record import HolderRecord, plan_changes
 from shoal.flow.person_requirements import check_achievable, person_requirements
 from shoal.flow.prepare import MethodData, Prepared
 from shoal.flow.previous import regroup
-from shoal.flow.recode import Recoded, recode_table
+from shoal.flow.recode import Recoded, recode_table, with_suppressed_rows
 from shoal.flow.record_matching import Matched
 from shoal.flow.released import Released, release_table
-from shoal.flow.resolved import SECOND_RELEASE
+from shoal.flow.resolved import FLOW_ALGORITHMS
 from shoal.flow.satisfy import read_confidential
 from shoal.methods.registry import get_method
 from shoal.recoding.loss import ColumnLoss, mismatch_loss, squared_loss
 from shoal.schema.columns import Kind, Recode
 from shoal.schema.plan import JsonDict, Plan
 from shoal.schema.requirements import Of
+
+if TYPE_CHECKING:
+    from shoal.flow.previous_persons import SecondGroups
+    from shoal.flow.satisfy import ConfidentialValues
 
 _VALUES = set(Recode) - {Recode.RANGE, Recode.SET, Recode.HIERARCHY, Recode.SUPPRESS}
 """Recodes that release values of the kind that the column has."""
@@ -96,19 +104,13 @@ def check_second_release(record: HolderRecord, plan: Plan, *, accepted: bool) ->
 
 
 def _present_identity(name: str) -> str:
-    if name == SECOND_RELEASE.partition("@")[0]:
-        return SECOND_RELEASE
+    for identity in FLOW_ALGORITHMS:
+        if name == identity.partition("@")[0]:
+            return identity
     try:
         return get_method(name).identity
     except ParameterError:
         return "not available"
-
-
-def _grouped_persons(plan: JsonDict) -> bool:
-    """Return whether a plan grouped whole persons."""
-    schema, of = plan["schema"], plan["requirements"].get("of")
-    constant = any(column.get("constant") for column in schema["columns"])
-    return constant or of == Of.HISTORIES or (of is None and bool(schema.get("keep_links")))
 
 
 def _compared(plan: JsonDict, roles: set[str]) -> JsonDict:
@@ -128,6 +130,8 @@ def _compared(plan: JsonDict, roles: set[str]) -> JsonDict:
         "decimals": plan["decimals"],
         "sums": plan["sums"],
         "keep_moments": plan.get("keep_moments", False),
+        "keep_links": schema.get("keep_links"),
+        "persons": plan.get("persons"),
     }
 
 
@@ -162,14 +166,17 @@ def second_release(
 
 
 def keep_released_values(
-    prepared: Prepared, recoded: Recoded, record: HolderRecord, matched: Matched, untouched: NDArray[np.bool_]
-) -> Recoded:
+    prepared: Prepared, recoded: Recoded, record: HolderRecord, matched: Matched, untouched: NDArray[np.bool_],
+    of_columns: Mapping[str, NDArray[np.bool_]] | None = None,
+) -> Recoded:  # fmt: skip
     """Return a recoded table in which groups that did not change have the values of the earlier release.
+
+    ``of_columns`` names columns that were replaced by other groups, with the rows of those that did not change.
 
     Integer means are rounded such that totals are kept, and floats are offsets from the middle of the range, so both
     could differ although the group is the same.
     """
-    values, groups = record.representatives, record.groups[matched.earlier]
+    values, groups = record.representatives, np.maximum(record.groups[matched.earlier], 0)
     columns, losses = {}, dict(recoded.loss.columns)
     for entry in prepared.encoding.quasi:
         name = entry.column.name
@@ -182,7 +189,8 @@ def keep_released_values(
             stated = stated.cast(present.dtype, strict=False)
             if stated.null_count() != values[name].null_count():
                 continue
-        kept = pl.select(pl.when(pl.Series(untouched)).then(stated.gather(groups)).otherwise(present)).to_series()
+        same = pl.Series((of_columns or {}).get(name, untouched))
+        kept = pl.select(pl.when(same).then(stated.gather(groups)).otherwise(present)).to_series()
         if kept.equals(present, null_equal=True):
             continue
         columns[name] = from_polars(kept.alias(name), series, same_dtype=True)
@@ -192,6 +200,8 @@ def keep_released_values(
             losses[name] = loss_against_original(prepared, name, columns[name], losses[name])
         elif recoded.recodes[name] in _VALUES:
             losses[name] = _loss(entry, prepared, kept)
+            if prepared.whole is not None:
+                losses[name] = with_suppressed_rows(prepared, name, losses[name])
     if not columns:
         return recoded
     loss = replace(recoded.loss, columns=losses)
@@ -232,10 +242,10 @@ def run_second_release(
         Progress callback.
     """
     record = previous if isinstance(previous, HolderRecord) else HolderRecord.read(previous)
-    if plan.by_persons or _grouped_persons(record.header["plan"]):
+    if not plan.by_persons and record.person_groups is not None:
         raise ParameterError(
-            "a second release starts from the groups of rows of the earlier one, which histories and constant columns "
-            "do not allow; protect both tables together, or count units without constant columns"
+            "the earlier release grouped whole persons and this one groups rows, so that persons would not stay "
+            "together; keep the constant columns and what k counts as in the earlier release"
         )
     if (prepared.steps is not None and prepared.steps.kept is not None) or (record.groups < 0).any():
         raise ParameterError(
@@ -248,6 +258,8 @@ def run_second_release(
     blocks = find_blocks(prepared, requirements)
     data = MethodData(prepared, blocks.suppressed)
     confidential = read_confidential(prepared.table, plan.schema, requirements, prepared.whole_table)
+    if plan.by_persons:
+        return _of_persons(prepared, plan, record, changes, confidential, data, blocks, progress)
     rule = person_requirements(prepared, requirements, confidential)
     if rule is not None:
         check_achievable(rule, blocks)
@@ -257,10 +269,73 @@ def run_second_release(
         prepared, plan, record, confidential=confidential, data=data, blocks=blocks, progress=progress
     )
     figures, untouched = second_release(record, matched, grouped, changes)
-    recodes = None if changes else {str(name): str(recode) for name, recode in record.header["recodes"].items()}
+    recodes = None if changes else _recodes(record)
     recoded = recode_table(
         prepared, grouped, recode=recodes, decimals=plan.decimals, sums=plan.sums, data=data, progress=progress
     )
     if not changes:
         recoded = keep_released_values(prepared, recoded, record, matched, untouched)
     return release_table(plan, prepared, grouped, recoded, second=figures, progress=progress)
+
+
+def _recodes(record: HolderRecord) -> dict[str, str]:
+    """Return the recodes of the earlier release."""
+    return {str(name): str(recode) for name, recode in record.header["recodes"].items()}
+
+
+def _of_persons(  # noqa: PLR0917 - what the release depends on
+    prepared: Prepared, plan: Plan, record: HolderRecord, changes: tuple[str, ...],
+    confidential: ConfidentialValues | None, data: MethodData, blocks: Blocks, progress: Progress,
+) -> Released:  # fmt: skip
+    """Run the stages after preparing for a second release that groups whole persons."""
+    from shoal.flow.group_persons import requirements_of
+    from shoal.flow.nested_requirements import settle_nested
+    from shoal.flow.previous_persons import regroup_persons
+
+    found = regroup_persons(
+        prepared, plan, record, confidential=confidential, data=data, blocks=blocks, progress=progress
+    )
+    part, matched = found.part, found.matched
+    chosen = np.arange(prepared.n) if part.rows is None else part.rows
+    inside = Matched(matched.earlier[chosen], matched.changed[chosen], matched.deleted)
+    recodes = None if changes else _recodes(record)
+
+    def recode(groups: Grouped) -> Recoded:
+        recoded = recode_table(part, groups, recode=recodes, decimals=plan.decimals, sums=plan.sums, progress=progress)
+        if changes:
+            return recoded
+        # histories suppress rows, so that their classes have no group in the record unless nothing changed
+        by_persons = plan.of == Of.HISTORIES
+        rows = found.untouched[chosen] if by_persons else second_release(record, inside, groups, changes)[1]
+        masks = dict.fromkeys(plan.schema.constant, found.untouched[chosen])
+        return keep_released_values(part, recoded, record, inside, rows, masks)
+
+    grouped = found.grouped
+    recoded = recode(grouped)
+    rule = requirements_of(prepared, plan, confidential)
+    if rule is not None and plan.of != Of.HISTORIES:
+        grouped, recoded = settle_nested(prepared, grouped, recoded, rule, recode=recode, data=data, progress=progress)
+    figures = _figures_of_persons(prepared, plan, found, changes)
+    return release_table(plan, part, grouped, recoded, second=figures, progress=progress)
+
+
+def _figures_of_persons(prepared: Prepared, plan: Plan, found: SecondGroups, changes: tuple[str, ...]) -> SecondRelease:
+    """Return how the release follows from the earlier one; candidates are persons who share both groups."""
+    units, matched, k = prepared.units, found.matched, plan.requirements.k
+    assert units is not None
+    counted = units.counted(plan.of)
+    counted = np.arange(prepared.n) if counted is None else counted
+    here = matched.earlier >= 0
+    known = found.earlier >= 0
+    both = canonical_labels(found.earlier[known] * (int(found.persons.max()) + 1) + found.persons[known])
+    candidates, left = np.zeros(prepared.n, np.int64), np.zeros(prepared.n, np.int64)
+    if known.any():
+        candidates[known] = distinct_per_class(both, counted[known])[both]
+        before = canonical_labels(found.earlier[known])
+        left[known] = distinct_per_class(before, counted[known])[before]
+    few = here & known & (candidates < k)
+    return SecondRelease(
+        kept=int((here & ~matched.changed).sum()), changed=int(matched.changed.sum()), new=int((~here).sum()),
+        deleted=matched.deleted, groups_kept=np.unique(found.persons[found.untouched]).size,
+        below_k=int(few.sum()), unavoidable=int((few & (left < k)).sum()), plan_changes=changes,
+    )  # fmt: skip

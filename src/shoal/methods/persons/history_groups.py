@@ -137,6 +137,36 @@ def history_groups(
     return min(found, key=lambda histories: histories.cost)
 
 
+def slots_of_groups(
+    points: Floats,
+    units: Integers,
+    groups: Integers,
+    *,
+    time: NDArray[np.generic] | None = None,
+    slots: Slots = "last",
+    suppressed_weight: float = 1.0,
+) -> Integers:
+    """Return the slot of each row where the groups of persons are given; -1 for a row that is suppressed.
+
+    Parameters
+    ----------
+    points, units, time, slots, suppressed_weight
+        As in :func:`history_groups`; units are 0, 1, ... by first appearance.
+    groups
+        The group of each person.
+
+    Examples
+    --------
+    >>> slots_of_groups(np.array([[0.0], [5], [0], [5], [5]]), np.array([0, 0, 1, 1, 1]), np.array([0, 0]))
+    array([ 0,  1,  0, -1,  1])
+    """
+    points = np.ascontiguousarray(points, np.float64)
+    points = points - points.mean(axis=0)
+    persons = _read(points, units, time, slots)
+    chosen = _kept_slots(persons, groups)
+    return chosen if slots == "time" else _aligned(persons, groups, chosen, points, suppressed_weight)
+
+
 def history_cost(points: Floats, groups: Integers, slots: Integers, suppressed_weight: float = 1.0) -> float:
     """Return the squared error of rows kept around their class, and the price of the rows suppressed.
 
