@@ -247,7 +247,8 @@ def run_second_release(
             "the earlier release grouped whole persons and this one groups rows, so that persons would not stay "
             "together; keep the constant columns and what k counts as in the earlier release"
         )
-    if (prepared.steps is not None and prepared.steps.kept is not None) or (record.groups < 0).any():
+    dropped = record.person_groups is None and bool((record.groups < 0).any())  # histories suppress rows
+    if (prepared.steps is not None and prepared.steps.kept is not None) or dropped:
         raise ParameterError(
             "a second release starts from the groups of all records of the earlier one, which dropped records do not "
             'allow; leave the step "outliers" out, or protect without previous='
