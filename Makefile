@@ -27,6 +27,9 @@ attacks: ## run the attack suite with all its inputs and renew docs/reliability.
 	$(PYTHON) -m pytest -n auto --attacks docs/reliability.json tests/attacks
 	$(PYTHON) docs/reliability.py
 
+mutants: ## change the code that guards the guarantees at random places, and list the changes that no test finds
+	$(PYTHON) benchmarks/mutants.py --docs
+
 test-python: ## run the default set in a fresh environment: make test-python PYTHON=python3.13
 	environment=$$(mktemp -d) && trap 'rm -rf "$$environment"' EXIT && $(PYTHON) -m venv "$$environment" \
 	  && "$$environment/bin/python" -m pip install --quiet '.[test,quality]' \
@@ -63,4 +66,4 @@ ci: ## what continuous integration runs, in a fresh environment
 release: ## build a release, check it in an empty environment, and tag it
 	bash .ci/release
 
-.PHONY: help install test test-long test-slow test-browser attacks test-python test-versions lint types layers docs bench demo ci release
+.PHONY: help install test test-long test-slow test-browser attacks mutants test-python test-versions lint types layers docs bench demo ci release

@@ -17,13 +17,12 @@ from shoal.methods.distance.mdav_star import mdav_star
 from shoal.methods.distance.ona import ona, random_start
 from shoal.methods.distance.ona_star import ona_star
 from shoal.methods.distance.v_mdav import v_mdav
-from shoal.methods.kernels.centroids import total_cost
+from shoal.methods.kernels.centroids import cost_of_joining, total_cost
 from shoal.methods.refinement.ona_star_moves import refine
 from shoal.methods.refinement.split import split_large
 from shoal.methods.running import run
 
 from naive import distance as naive
-from naive import distance_moves
 from strategies import points_and_k
 
 
@@ -40,12 +39,11 @@ def test_refining_is_never_worse_and_gives_k_to_2k_minus_1_records(case, seed):
 
 @given(points_and_k(max_n=30, max_k=4), st.integers(0, 2**32))
 @settings(max_examples=10)
-def test_no_single_step_of_the_refinement_raises_the_cost(case, seed):
+def test_no_round_of_the_refinement_raises_the_cost(case, seed):
     points, k = case
-    history = []
     labels = random_start(len(points), k, np.random.default_rng(seed))
-    distance_moves.refine(points, labels, k, history=history)
-    assert all(after <= before + 1e-9 * history[0] for before, after in pairwise(history))
+    costs = [total_cost(points, refine(points, labels, k, max_rounds=rounds).labels) for rounds in range(6)]
+    assert all(after <= before + 1e-9 * costs[0] for before, after in pairwise(costs))
 
 
 @pytest.mark.parametrize("k", [2, 3, 7])
@@ -144,17 +142,16 @@ def test_large_groups_are_split_by_mdav_plus(rng):
     np.testing.assert_array_equal(canonical_labels(labels), canonical_labels(mdav_plus(points, 4)))
 
 
-@given(st.integers(2, 12), st.integers(1, 6), st.integers(0, 2**32))
-def test_costs_of_joining_and_leaving_equal_the_recomputed_ones(m, d, seed):
-    """Corollary 2.20 and theorem 2.19, as the kernels use them."""
-    rng = np.random.default_rng(seed)
-    points = rng.normal(size=(m + 3, d))
-    group, joining = list(range(m)), [m, m + 1, m + 2]
-    far = naive.distance(points[m], naive.centroid(points[group]))
-    together = naive.cost(points[[*group, m]]) - naive.cost(points[group])
-    assert m / (m + 1) * far == pytest.approx(together, rel=1e-9, abs=1e-12)
-    many = naive.cost(points) - naive.cost(points[group])
-    assert naive.cost_of_joining(points, group, joining) == pytest.approx(many, rel=1e-9, abs=1e-12)
+@given(st.integers(2, 12), st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32))
+@settings(max_examples=25)
+def test_costs_of_joining_equal_the_recomputed_ones(m, d, joining, seed):
+    """Corollary 2.20 and theorem 2.19 of Thaeter 2021, by the kernel that all methods use."""
+    points = np.random.default_rng(seed).normal(size=(m + joining, d))
+    sums = np.stack([points[:m].sum(axis=0), np.zeros(d)])[None]
+    members = np.arange(m, m + joining)
+    centroids = points[:m].mean(axis=0)[None]
+    rise = cost_of_joining.function(np.array([m]), sums, centroids, 0, points, members, joining)
+    assert rise == pytest.approx(naive.cost(points) - naive.cost(points[:m]), rel=1e-9, abs=1e-12)
 
 
 def test_auto_selects_the_method_that_loses_least_and_states_the_reason(rng):

@@ -121,6 +121,22 @@ def test_factor_holds_where_the_optimum_has_several_groups(seed, k):
     assert naive.grouping_cost(points, labels) <= guaranteed_factor(k) * best
 
 
+def test_the_loss_is_far_below_the_factor_and_that_of_random_groups_is_not():
+    """The factor is so large that hardly any grouping exceeds it; this band is one that random groups leave."""
+    ours, random = [], []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        k = int(rng.integers(2, 5))
+        n = int(rng.integers(2 * k, 13))
+        points = rng.normal(size=(n, 2)) + 20 * rng.integers(0, 3, size=(n, 1))
+        best = naive.grouping_cost(points, brute_force(points, k).labels)
+        ours.append(float(naive.grouping_cost(points, mu_approx(points, k).labels) / best))
+        random.append(float(naive.grouping_cost(points, rng.permutation(np.arange(n) % (n // k))) / best))
+    assert max(ours) < 5
+    assert np.mean(ours) < 1.2
+    assert np.mean(random) > 20
+
+
 def test_the_factor_is_reported_and_is_the_published_one():
     assert mu_approx(np.arange(12.0)[:, None], 3).diagnostics == {"factor": 250}
     assert guaranteed_factor(5) == 1800
