@@ -21,7 +21,7 @@ CALLS = {
     "_encoding_hint", "_shown", "amount", "bool", "classes.records_below", "float", "format_of", "function_name",
     "getattr", "getModelStatus", "given", "iinfo", "int", "is_infinite", "iter", "join", "len", "lower", "map",
     "max_intervals", "min", "next", "Path", "prod", "quote", "reason", "records_below", "replace", "repr",
-    "requested", "round", "shown", "sorted", "str", "suggestion", "sum", "type", "values",
+    "requested", "round", "shown", "sorted", "str", "suggestion", "sum", "type", "values", "violation",
 }  # fmt: skip
 LOGGED = {"core/compiled.py": "that compiled loops are built again"}
 FOREIGN_TEXTS = {

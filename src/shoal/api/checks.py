@@ -173,7 +173,9 @@ def assess(
     >>> assess(people, quasi=["age"], confidential=["diagnosis"]).figures()["alpha"]
     1.0
     """
-    for name, number in (("l", l), ("m", m), ("k", k), ("subset_size", subset_size)):
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:
+        raise ParameterError(f"k={k!r} is not possible; choose an integer of at least 2")
+    for name, number in (("l", l), ("m", m), ("subset_size", subset_size)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1):
             raise ParameterError(f"{name}={number!r} is not possible; choose an integer of at least 1")
     variant = choice(ConfidentialAs, confidential_as, "confidential_as")

@@ -291,7 +291,7 @@ def nearest_individuals(matcher: Matcher, values: Sequence[Floats]) -> Floats:
     >>> from shoal.evaluate.paired_columns import PairedColumn
     >>> ages = PairedColumn("age", np.array([31.0, 31, 61, 61]), np.array([31.0, 31, 61, 61]))
     >>> nearest_individuals(Matcher([ages]), [np.array([28.0, 29, 45, 46, 60])]).tolist()
-    [3.0, 2.0]
+    [3.5, 1.5]
     """
     labels = equal_rows(list(values))
     first = np.unique(labels, return_index=True)[1]

@@ -93,7 +93,7 @@ def _read(text: str) -> list[Rival]:
 
 def _amounts(text: str, name: str, values: str) -> list[float]:
     if name not in _RIVALS:
-        raise ParameterError(f'rival "{text}": there is no perturbation "{name}"; {suggestion(name, list(_RIVALS))}')
+        raise ParameterError(f'rival "{text}": there is no perturbation "{name}"; {suggestion(name, _RIVALS)}')
     try:
         amounts = [float(value) for value in values.split(",")]
     except ValueError:

@@ -142,9 +142,9 @@ class SpecialUniques:
     >>> people = pl.DataFrame({"sex": ["f", "f", "m", "m", "m"], "age": [30, 30, 30, 41, 41], "town": [1, 2, 1, 1, 2]})
     >>> found = shoal.assess(people, quasi=["sex", "age", "town"], special_uniques=True).special_uniques
     >>> found.unique_records, found.scores.tolist()
-    (5, [1.0, 2.0, 1.0, 1.0, 1.0])
+    (5, [1.0, 2.0, 1.0, 1.0, 2.0])
     >>> found.band_first
-    'age'
+    'town'
     """
 
     columns: tuple[str, ...]

@@ -94,7 +94,7 @@ def count_subsets(codes: Integers, size: int, k: int, weights: Floats) -> Subset
     --------
     >>> found = count_subsets(np.array([[0, 0], [0, 1], [1, 1]]), 2, 2, np.array([0.0, 1.0, 1.0]))
     >>> found.minimal.tolist(), found.smallest.tolist(), found.scores.tolist()
-    ([1, 1, 0], [1, 1, 1], [1.0, 0.0, 1.0])
+    ([1, 1, 1], [1, 1, 1], [1.0, 1.0, 1.0])
     """
     n, columns = codes.shape
     subsets = subsets_up_to(columns, size)

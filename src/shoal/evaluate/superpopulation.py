@@ -47,7 +47,7 @@ class Pitman:
     --------
     >>> model = Pitman(0.5145, 391.30, 4885, 48842)
     >>> round(model.population_uniques()), round(float(model.risk(np.array([1]))[0]), 2)
-    (4673, 0.5)
+    (4672, 0.5)
     """
 
     a: float
@@ -164,6 +164,8 @@ def fit_pitman(sizes: Integers, population: int) -> Pitman | None:
     """
     from scipy.optimize import minimize, minimize_scalar
 
+    if sizes.max() == 1:  # the likelihood is 1 for a = 1 and any t
+        return None
     different, counts = (part.astype(np.float64) for part in np.unique(sizes, return_counts=True))
     best: Any = None
     for start in _STARTS:

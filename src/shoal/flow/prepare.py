@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.core.arguments import checked
+from shoal.core.grouping import check_k
 from shoal.errors import DataError, MissingValues, ParameterError
 from shoal.flow.encoding import MAX_CATEGORIES, CategoryEncoding, Encoding, Floats, sampling_weights
 from shoal.flow.units import UnitIndex, check_dominant, read_units
@@ -328,6 +329,8 @@ def prepare(table: Table, encoding: Encoding, *, k: int | None = None, steps: St
         of a column is not stated.
     """
     schema = encoding.schema
+    if k is not None:
+        check_k(k, max(table.n_rows, 2))
     check_roles(table, schema)
     masks = {column.name: missing_mask(table.column(column.name)) for column in schema.quasi}
     masks = {name: mask for name, mask in masks.items() if mask.any()}

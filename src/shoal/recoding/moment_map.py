@@ -197,7 +197,7 @@ def restore_moments(
     --------
     >>> centroids, weights = np.array([[-1.5], [-0.5], [0.5], [1.5]]), np.ones(4)
     >>> found = restore_moments(np.array([[1.5]]), centroids, weights, (np.array([-1.5]), np.array([1.5])))
-    >>> found.values.ravel().round(4).tolist(), float((found.values**2).mean().round(6))
+    >>> found.values.ravel().round(4).tolist(), float((found.values**2).mean().round(4))
     ([-1.5, -0.866, 0.866, 1.5], 1.5)
     """
     total = weights.sum()

@@ -47,7 +47,7 @@ def parse_step(text: str) -> Step:
     word, _, rest = text.strip().partition(" ")
     rest = rest.strip()
     if word not in EXAMPLES:
-        raise SchemaError(f'there is no step "{word}"; {suggestion(word, list(EXAMPLES))}')
+        raise SchemaError(f'there is no step "{word}"; {suggestion(word, EXAMPLES)}')
     if bool(rest) == (word == "code"):
         raise SchemaError(f'the step "{text}" cannot be read; write, for example, {EXAMPLES[word]}')
     return _READERS[word](rest)

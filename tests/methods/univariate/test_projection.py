@@ -9,7 +9,8 @@ from shoal.errors import ParameterError
 from shoal.methods.registry import get_method
 from shoal.methods.running import run
 from shoal.methods.univariate.k_means_merged import k_means_merged
-from shoal.methods.univariate.nearest_neighbour_forest import _cut, nearest_neighbour_forest
+from shoal.methods.univariate.leaf_cut_forest import _cut
+from shoal.methods.univariate.nearest_neighbour_forest import nearest_neighbour_forest
 from shoal.methods.univariate.optimal_1d import optimal_1d
 from shoal.methods.univariate.projection import (
     grouped_sse,
