@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SCHEMA_FIELDS = (
     "quasi", "confidential", "identifiers", "other", "unnamed", "unit", "household", "time", "kinds", "orders",
     "column_weights", "strata", "sampling_weight", "release_weight", "known", "missing", "recode", "hierarchies",
-    "constant", "keep_links", "before", "after", "shuffle",
+    "constant", "keep_links", "before", "after", "shuffle", "not_applicable",
 )  # fmt: skip
 """Arguments that change the schema."""
 REQUIREMENT_FIELDS = ("of", "max_size", "global_recoding", "l", "l_kind", "c", "p", "alpha", "t", "beta", "max_share")
@@ -77,6 +77,7 @@ def protect(
     missing: str | Mapping[str, str] | None = None,
     recode: str | Mapping[str, str] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
+    not_applicable: Mapping[str, Any] | None = None,
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
     shuffle: bool | None = None,
@@ -181,6 +182,9 @@ def protect(
         ``{"job": "jobs.csv"}``: trees by which columns are generalised; a :class:`shoal.Hierarchy`, a file as ARX
         writes it, nested mappings, or a word for a tree built from the values (``auto``, ``flat``, ``prefixes``,
         ``intervals``, ``order``, ``calendar``).
+    not_applicable
+        ``{"wage": ["-1"]}``: codes of cells that cannot have a value, such as the wage of a child; ``[""]`` means empty
+        cells. Never filled, averaged or mixed with others in a group.
     before
         Steps before grouping by column, ``{"age": ["top 90", "band 10"]}``: texts, or values of :mod:`shoal.steps`.
     after

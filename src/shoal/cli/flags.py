@@ -171,6 +171,14 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
             ),
             None,
         ),
+        "not_applicable": (
+            _names(
+                "Codes of cells that cannot have a value, such as the wage of a child; a name alone means its empty "
+                "cells. Never filled, averaged or mixed with others. Repeatable.",
+                "NAME[=CODES]",
+            ),
+            None,
+        ),
         "before": (
             _names(
                 "Step before grouping: top 90, bottom 1%, round 100, band 10, map FILE, shift 30, rare 5, outliers 5 "
@@ -332,6 +340,7 @@ class Given:
                 "column_weights": split_numbers(self.values.get("column_weight"), "--column-weight") or None,
                 "missing": _one_or_pairs(self.values.get("missing"), "--missing"),
                 "recode": _one_or_pairs(self.values.get("recode"), "--recode"),
+                "not_applicable": _codes(self.values.get("not_applicable")),
                 "before": _steps(self.values.get("before"), "--before"),
                 "after": _steps(self.values.get("after"), "--after"),
                 "shuffle": self.values.get("shuffle") or None,  # a schema file may state it
@@ -481,6 +490,17 @@ def _one_or_pairs(texts: Sequence[str] | None, option: str) -> str | dict[str, s
         letter = option.removeprefix("--")[0].upper() if option == "--recode" else "P"
         raise ParameterError(f"{option} {','.join(given)}: give one for all columns, or NAME={letter} for each")
     return single[0] if single else split_pairs(texts, option) or None
+
+
+def _codes(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
+    """Return codes by column; a name without codes means empty cells."""
+    found: dict[str, list[str]] = {}
+    for text in texts or []:
+        name, _, codes = text.partition("=")
+        if not name.strip():
+            raise ParameterError(f"--not-applicable {text}: write it as NAME, or as NAME=CODE,CODE")
+        found.setdefault(name.strip(), []).extend(code.strip() for code in codes.split(","))
+    return found or None
 
 
 def _steps(texts: Sequence[str] | None, option: str) -> dict[str, list[str]] | None:

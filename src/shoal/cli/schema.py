@@ -24,19 +24,29 @@ def schema_command(
     from shoal.api.banding import column_to_band
     from shoal.cli.terminal import console, draw_rows, printable
     from shoal.schema.column_profile import describe_column
+    from shoal.schema.determined_masks import determined_masks
     from shoal.schema.inference import infer_schema
     from shoal.schema.loading import load_typed
+    from shoal.schema.number_marks import marks_among_numbers
     from shoal.schema.plan import ReadOptions, schema_dict
     from shoal.schema.toml import format_schema
     from shoal.tables import write_files
     from shoal.tables.files import write_text
     from shoal.tables.targets import check_output
+    from shoal.tables.value_codes import polars_series
 
     if output is not None:
         check_output(output, inputs=(file,), table=False, overwrite=force)
     table = load_typed(file, ReadOptions.of(given.read_options()))
     schema = infer_schema(table)
     remarks = {name: describe_column(table, name) for name in table.names}
+    for name, rule in determined_masks(table).items():
+        remarks[name] += f'; {rule}: if these cells cannot have a value, state not_applicable = [""]'
+    for name in table.names:
+        marks = marks_among_numbers(polars_series(table.column(name)))
+        if marks:
+            schema = schema.updated(kinds={name: "numeric"})
+            remarks[name] += f"; numbers and {' and '.join(marks)}: if that means missing, state --na-values"
     if ask:
         from shoal.cli.questions import ask_columns
 

@@ -275,6 +275,7 @@ CHECKS: dict[str, Check] = {
     "options": _mapping('{"effort": "best"}', lambda _: True),
     "recode": _recode,
     "missing": _missing,
+    "not_applicable": _mapping('{"wage": ["-1"]}', lambda codes: isinstance(codes, str | list | tuple)),
     "method": _method,
     "methods": _methods,
     "schema": _named("Schema", "str", "Path", source="a shoal.Schema, the path of a schema file or TOML text"),

@@ -22,7 +22,7 @@ def mixed_costs(prepared: Prepared) -> bool:
     One column of numbers or positions in an order has a method of its own, which finds the optimum; not where cells
     are missing.
     """
-    if prepared.by_known:
+    if prepared.by_known or prepared.aside:
         return True
     columns = prepared.schema.quasi
     other = [column.kind != Kind.NUMERIC or column.default_recode not in _LIKE_MEANS for column in columns]
@@ -32,6 +32,7 @@ def mixed_costs(prepared: Prepared) -> bool:
 def column_costs(prepared: Prepared) -> tuple[ColumnCost, ...]:
     """Return what replaces the values of each quasi-identifier."""
     emptied = {name for name in prepared.by_known if prepared.policy(name) == Missing.SUPPRESS}
+    emptied |= set(prepared.aside) - set(prepared.by_known)
     costs = ((entry.column.name, _cost(entry)) for entry in prepared.encoding.quasi)
     return tuple(replace(cost, emptied=True) if name in emptied else cost for name, cost in costs)
 

@@ -355,6 +355,10 @@ def fit_encoding(table: Table, schema: Schema, *, distributions: bool = True) ->
         raise SchemaError("schema must be a shoal.Schema, as shoal.load_table returns it")
     if not schema.quasi:
         raise SchemaError("no quasi-identifiers given; use quasi=[...] (command line: --quasi age,region)")
+    if any(column.not_applicable for column in schema.quasi):
+        from shoal.flow.not_applicable import set_aside
+
+        table = set_aside(table, schema)[0]
     entries = []
     for column in schema.quasi:
         category = (column.missing or schema.missing) == Missing.CATEGORY

@@ -257,8 +257,12 @@ def find_blocks(prepared: Prepared, requirements: Requirements) -> Blocks:
             f"groups must not cross {names}, but {len(small)} of its {len(strata)} strata have fewer than k={k} "
             f"{of.noun} (the smallest has {min(small)}); merge small strata or choose a smaller k"
         )
+    if prepared.aside:
+        from shoal.flow.not_applicable import split_by_applicability
+
+        strata = [part for rows in strata for part in split_by_applicability(rows, prepared.aside, k, units)]
     if not patterns:
-        return Blocks(tuple(strata))
+        return Blocks(tuple(strata) if not prepared.aside else tuple(sorted(strata, key=lambda part: int(part[0]))))
     suppressed = {name: np.zeros(n, bool) for name in patterns}
     members = []
     for records in strata:

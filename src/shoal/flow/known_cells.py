@@ -74,14 +74,9 @@ def recode_known(
     cells = ChangedCells(filled, int(emptied.sum()), int(mixed.sum()))
     rows = np.flatnonzero(used)
     if not rows.size:
-        return (_empty(task), _whole_loss(task, emptied, None)), cells
+        return (empty_column(task), whole_loss(task, emptied, None)), cells
     inside = Groups(labels[rows])
-    first = np.unique(inside.labels, return_index=True)[1]
-    groups = labels[rows][first]  # the group of each group of used records
-    part = replace(
-        task, series=taken(task.series, rows), values=task.values[rows], grouping=inside,
-        original=task.original[rows], weights=None if task.weights is None else task.weights[rows],
-    )  # fmt: skip
+    part, groups, first = inside_groups(task, rows, inside)
     chosen = None if selected is None else _selected_inside(part, rows, labels.size, selected[groups])
     column, loss = part.recoded(chosen, keys[groups] if keys.size else keys)
     place = np.full(count, -1)
@@ -90,7 +85,27 @@ def recode_known(
     released = taken(column, np.maximum(found, 0))
     if (found < 0).any():
         released = with_missing(released, found < 0)
-    return (released, _whole_loss(task, emptied, loss)), cells
+    return (released, whole_loss(task, emptied, loss)), cells
+
+
+def inside_groups(task: ColumnTask, rows: Integers, inside: Groups) -> tuple[ColumnTask, Integers, Integers]:
+    """Return the task for some records in groups, the group of the task of each of these groups, and its first record.
+
+    Parameters
+    ----------
+    task
+        The column.
+    rows
+        The records.
+    inside
+        Their groups, numbered anew.
+    """
+    first = np.unique(inside.labels, return_index=True)[1]
+    part = replace(
+        task, series=taken(task.series, rows), values=task.values[rows], grouping=inside,
+        original=task.original[rows], weights=None if task.weights is None else task.weights[rows],
+    )  # fmt: skip
+    return part, task.grouping.labels[rows][first], first
 
 
 def _selected_inside(part: ColumnTask, rows: Integers, n: int, selected: Integers) -> Integers:
@@ -103,7 +118,7 @@ def _selected_inside(part: ColumnTask, rows: Integers, n: int, selected: Integer
     return found
 
 
-def _empty(task: ColumnTask) -> Series:
+def empty_column(task: ColumnTask) -> Series:
     """Return the column without any value, in the type that its representatives would have."""
     everything = np.ones(len(task.series), bool)
     if task.recode in _TEXTS:
@@ -113,7 +128,7 @@ def _empty(task: ColumnTask) -> Series:
     return with_missing(task.series, everything)
 
 
-def _whole_loss(task: ColumnTask, emptied: NDArray[np.bool_], loss: ColumnLoss | None) -> ColumnLoss:
+def whole_loss(task: ColumnTask, emptied: NDArray[np.bool_], loss: ColumnLoss | None) -> ColumnLoss:
     """Return the loss of the column: that of the used cells, and all of it for each emptied cell."""
     original, entry, weights = task.original, task.entry, task.weights
     if isinstance(entry, CategoryEncoding) and entry.column.kind == Kind.NOMINAL:

@@ -210,6 +210,7 @@ def _column_entry(column: Column, recoded: Recoded, code: str | None = None) -> 
     if column.role == Role.QUASI:
         entry |= {"weight": column.weight, "recode": str(recoded.recodes[column.name])}
         entry |= {} if column.missing is None else {"missing": str(column.missing)}
+        entry |= {"not_applicable": True} if column.not_applicable else {}
         entry |= {} if column.order is None else {"order": True}
         entry |= {} if column.hierarchy is None else {"hierarchy": True}
         entry |= {} if column.constant is None else {"constant": column.constant}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,11 +24,13 @@ from shoal.flow.units import UnitIndex, check_dominant, read_units
 from shoal.methods.contract import MIXED_DISTANCE, Array, DataKind
 from shoal.schema.columns import Kind, Missing, Schema
 from shoal.schema.inference import check_roles
+from shoal.schema.number_marks import check_marks
 from shoal.schema.requirements import Requirements
 from shoal.tables import Table
 from shoal.tables.value_codes import missing_mask
 
 if TYPE_CHECKING:
+    from shoal.flow.not_applicable import NotApplicable
     from shoal.flow.stepped import Stepped
     from shoal.privacy.value_encoding import ValueEncoding
 
@@ -59,6 +62,8 @@ class Prepared:
         How many missing cells of which column were imputed.
     by_known
         The missing cells of the columns by whose known cells records are grouped (``fill`` and ``suppress``).
+    aside
+        The cells that cannot have a value, by column; they are missing in the table.
     weights
         Sampling weights, if there are any.
     units
@@ -81,6 +86,7 @@ class Prepared:
     whole: Prepared | None = None
     rows: Integers | None = None
     by_known: Masks = field(default_factory=dict)
+    aside: Mapping[str, NotApplicable] = field(default_factory=dict)
     steps: Stepped | None = None
 
     def __repr__(self) -> str:
@@ -119,11 +125,12 @@ class Prepared:
             return self
         taken = {name: mask[rows] for name, mask in self.by_pattern.items()}
         known = {name: mask[rows] for name, mask in self.by_known.items()}
+        aside = {name: cells.part(rows) for name, cells in self.aside.items()}
         return replace(
             self, table=self.table.in_order(rows), strata=None if self.strata is None else self.strata[rows],
             by_pattern=taken, weights=None if self.weights is None else self.weights[rows],
             units=None if self.units is None else self.units.in_order(rows), whole=self, rows=rows,
-            by_known=known,
+            by_known=known, aside=aside,
         )  # fmt: skip
 
     @property
@@ -153,13 +160,15 @@ class Prepared:
 
     def original(self, name: str) -> Floats:
         """Return the values of a column as the encoding sees them; NaN where a value is missing."""
-        return self.encoding[name].values(self.table.column(name))
+        values = self.encoding[name].values(self.table.column(name))
+        return np.where(self.aside[name].cells, np.nan, values) if name in self.aside else values
 
     def values(self, name: str, suppressed: Masks | None = None) -> Floats:
         """Return the values of a column, missing ones imputed if the schema states that, suppressed ones NaN."""
         values = self.original(name)
         if name in self.imputed:
-            values = np.where(np.isnan(values), self.encoding.fill[name], values)
+            missing = np.isnan(values) & ~self.aside[name].cells if name in self.aside else np.isnan(values)
+            values = np.where(missing, self.encoding.fill[name], values)
         if suppressed and name in suppressed:
             values = np.where(suppressed[name], np.nan, values)
         return values
@@ -210,14 +219,26 @@ class MethodData:
         """Return the number of coordinates of each quasi-identifier."""
         return [
             (entry.shared_width if shared and isinstance(entry, CategoryEncoding) else entry.width)
-            + (entry.column.name in self._marked)
+            + (entry.column.name in self._marks)
             for entry in self.prepared.encoding.quasi
         ]
 
-    @property
-    def _marked(self) -> set[str]:
-        """The columns with a further coordinate that keeps known and missing cells apart, because mixed groups lose."""
-        return {name for name in self.prepared.by_known if self.prepared.policy(name) == Missing.SUPPRESS}
+    @cached_property
+    def _marks(self) -> Masks:
+        """The cells that a further coordinate of their column keeps apart, because groups that mix them are emptied."""
+        prepared = self.prepared
+        marks = {name: mask for name, mask in prepared.by_known.items() if prepared.policy(name) == Missing.SUPPRESS}
+        for name, cells in prepared.aside.items():
+            marks[name] = cells.cells | marks[name] if name in marks else cells.cells
+        return marks
+
+    @cached_property
+    def _unknown(self) -> Masks:
+        """The cells that hold no value: missing ones that are not treated otherwise, and those that cannot have one."""
+        masks = dict(self.prepared.by_known)
+        for name, cells in self.prepared.aside.items():
+            masks[name] = cells.cells | masks[name] if name in masks else cells.cells
+        return masks
 
     def mixed(self) -> Floats:
         """Return one column per quasi-identifier: a standardised number, or the code of a category."""
@@ -251,7 +272,7 @@ class MethodData:
         In coordinates a column that is emptied in mixed groups counts as known: a further coordinate keeps known and
         missing cells apart.
         """
-        masks = self.prepared.by_known
+        masks = self._unknown
         if not masks:
             return None
         quasi = self.prepared.encoding.quasi
@@ -262,8 +283,9 @@ class MethodData:
         known = np.ones((self.prepared.n, max(sum(widths), 1)), bool)
         for entry, width, end in zip(quasi, widths, np.cumsum(widths).tolist(), strict=True):
             name = entry.column.name
-            if name in masks and name not in self._marked:
-                known[:, end - width : end] = ~masks[name][:, None]
+            filled = name in self.prepared.by_known and self.prepared.policy(name) == Missing.FILL
+            if filled or name in self.prepared.aside:
+                known[:, end - width : end - (name in self._marks)] = ~masks[name][:, None]
         return None if known.all() else known
 
     def forget(self) -> None:
@@ -291,16 +313,16 @@ class MethodData:
         for entry, width in zip(entries, widths, strict=True):
             values = self.prepared.values(entry.column.name, self.suppressed)
             inside = points[:, start : start + width]
-            if entry.column.name in self._marked:
+            if entry.column.name in self._marks:
                 mark = np.sqrt(MIXED_DISTANCE * entry.column.weight)
-                inside[:, -1] = self.prepared.by_known[entry.column.name] * mark
+                inside[:, -1] = self._marks[entry.column.name] * mark
                 inside = inside[:, :-1]
             if isinstance(entry, CategoryEncoding):
                 entry.fill_coordinates(values, inside, shared=shared)
             else:
                 inside[:] = entry.coordinates(values)
             start += width
-        if self.prepared.by_known and not shared:
+        if self._unknown and not shared:
             from shoal.methods.kernels.completed_points import completed_points
 
             return completed_points(points, self.observed("points"))
@@ -332,7 +354,16 @@ def prepare(table: Table, encoding: Encoding, *, k: int | None = None, steps: St
     if k is not None:
         check_k(k, max(table.n_rows, 2))
     check_roles(table, schema)
+    check_marks(table, schema)
+    aside: Mapping[str, NotApplicable] = {}
+    if any(column.not_applicable for column in schema.quasi):
+        from shoal.flow.not_applicable import check_applicable, set_aside
+
+        for column in schema.quasi:
+            check_applicable(column)
+        table, aside = set_aside(table, schema)
     masks = {column.name: missing_mask(table.column(column.name)) for column in schema.quasi}
+    masks |= {name: masks[name] & ~cells.cells for name, cells in aside.items()}
     masks = {name: mask for name, mask in masks.items() if mask.any()}
     policies = {name: schema[name].missing or schema.missing for name in masks}
     check_missing({name: int(mask.sum()) for name, mask in masks.items()}, policies, schema, table.n_rows, k)
@@ -347,6 +378,7 @@ def prepare(table: Table, encoding: Encoding, *, k: int | None = None, steps: St
         sampling_weights(table, schema),
         units,
         by_known={name: mask for name, mask in masks.items() if policies[name] in KNOWN_CELLS},
+        aside=aside,
         steps=steps,
     )
 

@@ -20,7 +20,7 @@ from shoal.core.group_statistics import group_medoids, group_summary
 from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
-from shoal.flow.column_recode import ColumnTask, MeanColumn
+from shoal.flow.column_recode import ColumnTask, MeanColumn, RecodedColumn
 from shoal.flow.encoding import CategoryEncoding, ColumnEncoding, Floats, NumericEncoding
 from shoal.flow.exact_numbers import decimals_of, exact_numbers
 from shoal.flow.group import Grouped
@@ -144,11 +144,8 @@ def recode_table(
                 layer.weights, recodes[name], decimals, sums,
             )  # fmt: skip
             chosen = selected.get(recodes[name])
-            if name in prepared.by_known:
-                from shoal.flow.known_cells import recode_known
-
-                found, cells[name] = recode_known(task, prepared.policy(name), chosen, keys)
-                columns[name], losses[name] = found
+            if name in prepared.aside or name in prepared.by_known:
+                (columns[name], losses[name]), cells[name] = _recoded_with_missing(prepared, task, chosen, keys)
             elif keep_moments and recodes[name] == Recode.MEAN:
                 waiting[name] = task.mean_column(keys)
             else:
@@ -166,12 +163,38 @@ def recode_table(
         columns, losses, after = after_recoding(prepared, columns, losses, recodes)
     weight = [name for name in [schema.sampling_weight] if name is not None and name != schema.released_weight]
     released = table.with_columns(columns | _uniform_strata(prepared) | _group_weights(prepared, grouping, sums))
-    released = released.without([*schema.dropped, *weight])
-    comparable = prepared.whole is None and not after
+    released = _with_declared_codes(prepared, grouped, released).without([*schema.dropped, *weight])
+    comparable = prepared.whole is None and not after and not prepared.aside
     errors = _table_errors(prepared, recodes, columns) if comparable else None
     objective = _comparable_objective(prepared, grouped)
     loss = Loss(losses, *size_measures(grouping), frequency_tables=errors, objective=objective)
     return Recoded(released, loss, recodes, cells, after, moments)
+
+
+def _recoded_with_missing(
+    prepared: Prepared, task: ColumnTask, selected: Integers | None, keys: Words
+) -> tuple[RecodedColumn, ChangedCells]:
+    """Return a column in which cells are missing, or cannot have a value, its loss, and how many cells changed."""
+    name = task.entry.column.name
+    policy = prepared.policy(name) if name in prepared.by_known else None
+    if name in prepared.aside:
+        from shoal.flow.not_applicable import recode_applicable
+
+        return recode_applicable(task, prepared.aside[name], policy, selected, keys)
+    from shoal.flow.known_cells import recode_known
+
+    assert policy is not None
+    return recode_known(task, policy, selected, keys)
+
+
+def _with_declared_codes(prepared: Prepared, grouped: Grouped, released: Table) -> Table:
+    """Return the released table with codes that its file declares as missing, where these cannot have a value."""
+    if not prepared.aside:
+        return released
+    from shoal.flow.not_applicable import with_declared_codes
+
+    groupings = {name: grouped.grouping_of(prepared.schema[name]) for name in prepared.aside}
+    return with_declared_codes(released, prepared.aside, groupings)
 
 
 def _with_moments(

@@ -118,7 +118,7 @@ def _cell_remarks(recoded: Recoded) -> list[Remark]:
         if cells.emptied:
             amount = "1 value" if cells.emptied == 1 else f"{cells.emptied:,} values"
             were = "was" if cells.emptied == 1 else "were"
-            text = f'{amount} of "{name}" {were} emptied in {groups} that also had missing values'
+            text = f'{amount} of "{name}" {were} emptied in {groups} with missing or not applicable cells'
             remarks.append(Remark("emptied", name, text))
     return remarks
 

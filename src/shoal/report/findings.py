@@ -158,7 +158,7 @@ def public_findings(released: Released) -> list[Finding]:
         for name, count in missing.get("filled", {}).items()
     ]
     findings += [
-        Finding(f'{count:,} values of "{name}" were emptied, in groups that also had missing values.')
+        Finding(f'{count:,} values of "{name}" were emptied, in groups with missing or not applicable cells.')
         for name, count in missing.get("emptied", {}).items()
     ]
     return findings

@@ -133,6 +133,9 @@ class Column:
         Steps before grouping, in their order, such as ``top 90`` or ``band 10``; see :mod:`shoal.schema.steps`.
     after
         Steps after grouping on the representatives of a quasi-identifier, such as ``round 100``.
+    not_applicable
+        Codes of cells that cannot have a value, such as the wage of a child; the empty text means empty cells. They are
+        never filled, averaged or mixed with others in a group.
     """
 
     name: str
@@ -150,6 +153,7 @@ class Column:
     constant: bool | None = None
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    not_applicable: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -188,6 +192,13 @@ class Column:
             if isinstance(order, str) or not isinstance(order, Iterable):
                 raise SchemaError(f'column "{self.name}": its order must be a list of categories, such as low and high')
             object.__setattr__(self, "order", tuple(map(str, order)))
+        codes: Any = self.not_applicable
+        plain = isinstance(codes, list | tuple) and all(isinstance(code, str | int | float) for code in codes)
+        if not plain:
+            raise SchemaError(
+                f'column "{self.name}": not_applicable must be a list of codes, such as ["-1"]; [""] means empty cells'
+            )
+        object.__setattr__(self, "not_applicable", tuple(dict.fromkeys(map(str, codes))))
 
     @property
     def default_recode(self) -> Recode:
@@ -444,6 +455,7 @@ class Schema:
         before: Mapping[str, Any] | None = None,
         after: Mapping[str, Any] | None = None,
         shuffle: bool | None = None,
+        not_applicable: Mapping[str, Sequence[str]] | None = None,
     ) -> Schema:
         """Return a schema in which the given choices replace the present ones.
 
@@ -476,6 +488,9 @@ class Schema:
             columns[name] = replace(columns[name], hierarchy=hierarchy)
         if constant is not None:
             columns = self._with_constant(columns, names_list(constant))
+        for name, codes in (not_applicable or {}).items():
+            self[name]  # an unknown name is an error
+            columns[name] = replace(columns[name], not_applicable=tuple(names_list(codes)))
         for entry, steps in (("before", before), ("after", after)):
             for name, given in (steps or {}).items():
                 self[name]  # an unknown name is an error

@@ -30,6 +30,7 @@ _TOP = {
     "release_weight", "known", "unnamed", "strata", "sampling_weight", "missing", "columns", "keep_links", "shuffle",
 }  # fmt: skip
 _COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy", "time", "constant", "before", "after"}
+_COLUMN |= {"not_applicable"}
 
 _HEADER = """\
 # What each column is. Read it, correct it, then: shoal protect {source} -k 5 --schema THIS_FILE -o safe.csv
@@ -101,6 +102,8 @@ def _format_column(column: Column, remark: str = "") -> str:
         lines.append(f'recode = "{column.recode}"')
     if column.missing is not None:
         lines.append(f'missing = "{column.missing}"')
+    if column.not_applicable:
+        lines.append(f"not_applicable = [{', '.join(map(_text, column.not_applicable))}]")
     if isinstance(column.hierarchy, str | Path | Mapping):
         lines.append(f"hierarchy = {_inline(column.hierarchy)}")
     if column.time:
@@ -189,6 +192,7 @@ def _parse_column(column: Column, entry: Any) -> Column:
         order=order if order is not None else (column.order if kind == column.kind else None),
         recode=choice(Recode, entry["recode"], "recode") if "recode" in entry else None,
         missing=choice(Missing, entry["missing"], "missing") if "missing" in entry else None,
+        not_applicable=entry.get("not_applicable", ()),
         reason="schema file",
         role_stated=not undecided,
         hierarchy=_parse_hierarchy(column.name, entry.get("hierarchy")),

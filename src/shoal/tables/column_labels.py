@@ -73,6 +73,27 @@ class Labels:
         }
         return replace(self, missing_codes=others(self.missing_codes), widths=others(self.widths), formats=formats)
 
+    def in_order(self, rows: NDArray[np.int64]) -> Labels:
+        """Return the metadata of a table with its rows in another order, each at most once.
+
+        Examples
+        --------
+        >>> Labels(missing_codes={"wage": (np.array([0, 2]), ["a", "b"])}).in_order(np.array([2, 1])).missing_codes
+        {'wage': (array([0]), ['b'])}
+        """
+        if not self.missing_codes:
+            return self
+        place = {int(row): position for position, row in enumerate(np.asarray(rows).tolist())}
+        moved: dict[str, tuple[NDArray[np.int64], list[Any]]] = {}
+        for name, (old, codes) in self.missing_codes.items():
+            pairs = sorted(
+                ((place[int(row)], code) for row, code in zip(old, codes, strict=True) if int(row) in place),
+                key=lambda pair: pair[0],
+            )
+            if pairs:
+                moved[name] = np.array([position for position, _ in pairs]), [code for _, code in pairs]
+        return replace(self, missing_codes=moved)
+
     def reduced(self, frame: nw.DataFrame[Any]) -> Labels:
         """Return the metadata with labels and declared missing values of those values only that occur in the frame.
 

@@ -275,13 +275,15 @@ class Table:
         >>> Table.from_native(pl.DataFrame({"age": [30, 40]})).in_order(np.array([1, 0])).column("age").to_list()
         [40, 30]
         """
+        labels = None if self.labels is None else self.labels.in_order(rows)
         if self.frame.implementation.is_pyarrow():
             import narwhals as nw
 
             from shoal.tables.arrow_types import selected_rows
 
-            return replace(self, frame=nw.from_native(selected_rows(self.native, rows), eager_only=True))
-        return replace(self, frame=self.frame[rows])
+            selected = nw.from_native(selected_rows(self.native, rows), eager_only=True)
+            return replace(self, frame=selected, labels=labels)
+        return replace(self, frame=self.frame[rows], labels=labels)
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the content as 64 hexadecimal digits.
