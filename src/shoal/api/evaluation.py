@@ -152,6 +152,7 @@ def evaluate(
         table, released, quasi=[*names, *known], confidential=attributes, control=control, population=population,
         sampling_fraction=sampling_fraction,
         sampling_weight=full.released_weight, schema=full, seed=seed, read_options=options, progress=progress,
+        units=_units(table, full) if rows is not None else None,
     )  # fmt: skip
     if rows is not None and (full.unit or full.household):
         risks = replace(risks, persons=_person_figures(table, released, full, reading, progress))
@@ -168,6 +169,14 @@ def evaluate(
     elif also_record is not None:
         raise ParameterError("also_record is the record of another release; name its table with also=")
     return risks, uses
+
+
+def _units(original: Table, schema: Schema) -> NDArray[np.int64] | None:
+    """Return the person of each row, where the schema has a unit."""
+    from shoal.flow.units import read_units
+
+    units = None if schema.unit is None else read_units(original, schema, ordered=False)
+    return None if units is None else units.unit
 
 
 def _person_figures(

@@ -186,11 +186,12 @@ class Release:
         confidential, weight = self.schema.named(Role.CONFIDENTIAL), self.schema.released_weight
         known = [name for name in self.schema.known_columns if name not in {*confidential, weight}]
         names = [*known, *confidential, *([] if weight is None else [weight])]
+        persons = self.released.persons
         found = risk(
             self._paired_original().with_types(names), self.table.with_types(names), quasi=known,
             confidential=confidential, sampling_weight=weight, schema=self.schema,
+            units=None if persons is None or self.schema.unit is None else persons.unit,
         )  # fmt: skip
-        persons = self.released.persons
         if persons is None:
             return found
         from shoal.privacy.k_anonymity import class_labels

@@ -21,12 +21,14 @@ class Attack:
     Parameters
     ----------
     name
-        ``record-linkage``, ``assignment-linkage``, ``interval-disclosure``, ``rank-interval-disclosure``,
+        ``record-linkage``, ``person-linkage``, ``assignment-linkage``, ``interval-disclosure``,
+        ``rank-interval-disclosure``,
         ``attribute-disclosure``, ``differencing-of-totals``, ``intersection`` or ``intersection-by-values``.
     target
         The column whose values are to be disclosed; empty for attacks on whole records.
     success
-        The share of records for which the attack succeeds, with its 95 % confidence interval.
+        The share of records, or of persons for ``person-linkage``, for which the attack succeeds, with its 95 %
+        confidence interval.
     baseline
         The success without the information that the release has about these individuals: a random guess, a shuffled
         release, or individuals of a control table who are not in the release.

@@ -68,6 +68,55 @@ def record_linkage(
     return Attack("record-linkage", "", share(success), exactly(1 / n, n), n, description)
 
 
+def person_linkage(
+    columns: Sequence[PairedColumn],
+    units: NDArray[np.int64],
+    *,
+    matcher: Matcher | None = None,
+    sample: int | None = MAX_SEARCHED,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> Attack:
+    """Link rows to the nearest released ones, counted by persons.
+
+    A link to another row of the same person names the person as well, so that a count of records is too low where
+    persons have several rows.
+
+    Parameters
+    ----------
+    columns, matcher, sample, seed, progress
+        As in :func:`record_linkage`.
+    units
+        The person of each record.
+
+    Returns
+    -------
+    attack
+        Success is the share of the rows of a person that are linked to any of its rows, averaged over persons, who
+        count the same whatever the number of their rows. The baseline is a guess among all records.
+
+    Examples
+    --------
+    >>> ages = PairedColumn("age", np.array([1.0, 3.0, 8.0, 10.0]), np.array([2.0, 2.0, 9.0, 9.0]))
+    >>> person_linkage([ages], np.array([0, 0, 1, 2])).success.value.__round__(3)
+    0.667
+    """
+    matcher = matcher or Matcher(columns)
+    persons = np.unique(units, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    n = matcher.labels.size
+    rows = sampled_rows(n, sample, seed)
+    matches = matcher.nearest([column.original[rows] for column in columns], progress)
+    success = matcher.person_success(rows, matches, persons)
+    tried, inside = np.unique(persons[rows], return_inverse=True)
+    averages = np.bincount(inside.reshape(-1), success) / np.bincount(inside.reshape(-1))
+    guess = float(np.bincount(persons)[tried].mean()) / n
+    description = (
+        f"{sample_description(rows.size, n)} of {tried.size:,} persons linked to the nearest released record; a link "
+        "to any row of the same person counts, and every person counts the same"
+    )
+    return Attack("person-linkage", "", share(averages), exactly(guess, tried.size), n, description)
+
+
 def linkage_without(
     columns: Sequence[PairedColumn], *, matcher: Matcher | None = None, sample: int | None = 1_000, seed: int = 0
 ) -> dict[str, float]:

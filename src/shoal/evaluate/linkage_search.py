@@ -128,6 +128,20 @@ class Matcher:
         own[matches.rows[matches.classes == self.labels[rows][matches.rows]]] = True
         return np.where(own, 1 / among, 0.0)
 
+    def person_success(self, rows: Integers, matches: Matches, units: Integers) -> Floats:
+        """Return the probability that each searched row is linked to any row of its own person.
+
+        ``units`` is the person of each released record, 0, 1, ...
+        """
+        among = np.bincount(matches.rows, self.sizes[matches.classes], minlength=rows.size)
+        width = int(self.labels.max()) + 1
+        cells, counts = np.unique(units * width + self.labels, return_counts=True)
+        wanted = units[rows][matches.rows] * width + matches.classes
+        place = np.minimum(np.searchsorted(cells, wanted), cells.size - 1)
+        own = np.where(cells[place] == wanted, counts[place], 0)
+        found: Floats = np.bincount(matches.rows, own, minlength=rows.size) / among
+        return found
+
 
 def _by_trees(
     numbers: Floats, codes: NDArray[np.int32], shown: Floats, shown_codes: NDArray[np.int32], progress: Progress

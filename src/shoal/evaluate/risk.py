@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
@@ -23,7 +24,7 @@ from shoal.evaluate.attribute_disclosure import attribute_disclosure, attribute_
 from shoal.evaluate.class_risk import ClassRisk, class_risk, people_in_classes
 from shoal.evaluate.contribution import Contribution, contributions
 from shoal.evaluate.interval_disclosure import interval_disclosure, rank_interval_disclosure
-from shoal.evaluate.linkage import assignment_linkage, linkage_without, record_linkage
+from shoal.evaluate.linkage import assignment_linkage, linkage_without, person_linkage, record_linkage
 from shoal.evaluate.linkage_search import Matcher
 from shoal.evaluate.paired_columns import pair_columns, pair_with_others
 from shoal.evaluate.population_risk import known_population, population_of_classes
@@ -35,6 +36,10 @@ from shoal.schema.plan import ReadOptions
 from shoal.tables import Table
 from shoal.tables.frames import backend_of, data_frame
 
+BY_PERSONS = (
+    "Persons have several rows: person linkage counts persons, all other attacks count records; a link to another row "
+    "of the same person is no success of record linkage."
+)
 _HEADER = ("measure", "risk", "baseline", "meaning")
 _MOST_LINES = 4  # of a repr
 _COLUMN_HEADER = ("quasi-identifier", "contribution", "record linkage", "separation", "distinction")
@@ -200,6 +205,7 @@ def risk(
     threshold: float = 0.2,
     width: float = 0.05,
     sample: int | None = MAX_SEARCHED,
+    units: NDArray[np.int64] | None = None,
     seed: int = 0,
     read_options: Mapping[str, Any] | None = None,
     progress: Progress = SILENT,
@@ -234,6 +240,8 @@ def risk(
         Half of the width of the interval of interval disclosure, in standard deviations or as a share of the ranks.
     sample
         The most records that record linkage tries; None for all.
+    units
+        The person of each record as a number, where persons have several: linkage is then counted by persons too.
     seed
         Seed of samples and shuffled baselines.
     read_options
@@ -304,6 +312,8 @@ def risk(
         record_linkage(paired, matcher=matcher, sample=sample, seed=seed, progress=progress),
         assignment_linkage(paired, matcher=matcher, seed=seed, progress=progress),
     ]
+    if units is not None:
+        attacks.append(person_linkage(paired, units, matcher=matcher, sample=sample, seed=seed, progress=progress))
     decreases = linkage_without(paired, matcher=matcher, seed=seed)
     columns = {name: replace(column, record_linkage=decreases[name]) for name, column in columns.items()}
     progress.stage("interval and attribute disclosure")
@@ -317,7 +327,7 @@ def risk(
             matcher, paired_confidential, controlled[: len(names)], controlled[len(names) :], width=width,
             sample=sample, seed=seed,
         )  # fmt: skip
-    return Risk(classes, tuple(attacks), columns, backend=backend)
+    return Risk(classes, tuple(attacks), columns, () if units is None else (BY_PERSONS,), backend=backend)
 
 
 def _as_counted(data: Any, names: Sequence[str], options: Mapping[str, Any], progress: Progress = SILENT) -> Table:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.core.grouping import canonical_labels
 from shoal.core.requirement_violation import no_requirements
 from shoal.core.threads import set_threads
 from shoal.methods.persons import priced_moves, rising_price, unit_row_moves
@@ -64,7 +65,7 @@ def walk(seed, k):
     everything = np.ones(state.counts.shape[0], np.bool_)
     right = recount(state)
     for price in (0.0, 0.1, 1.0, 10.0):
-        limits = Limits(k, k, len(points), price, 1e-9, 0.0)
+        limits = Limits(k, k, len(points), price, 1e-9, 0.0, True)
         dissolve_groups(state, scratch, near, everything, limits)
         right &= recount(state)
         visit_rows(state, scratch, near, everything, limits)
@@ -88,7 +89,7 @@ def small_walk(monkeypatch, **replaced):
                 monkeypatch.setattr(module, name, replaced.get(name, value.function))
     everything = np.ones(state.counts.shape[0], np.bool_)
     for price in (0.1, 1.0, 10.0):
-        priced_moves.visit_rows(state, scratch, near, everything, Limits(3, 2, len(points), price, 1e-9, 0.0))
+        priced_moves.visit_rows(state, scratch, near, everything, Limits(3, 2, len(points), price, 1e-9, 0.0, True))
     return recount(state)
 
 
@@ -122,6 +123,50 @@ def test_a_counter_that_misses_the_first_row_is_caught(monkeypatch):
     assert not small_walk(monkeypatch, enter=enter)
 
 
+def exchange_rows_of_a_unit(monkeypatch, leave):
+    """Whether the counts are right after two rows of one unit in two groups have changed places."""
+    points = np.array([[0.0], [1.0], [2.0], [3.0]])
+    units, labels = np.array([0, 1, 0, 2]), np.array([0, 0, 1, 1])
+    state, *_ = state_of(points, labels, units, 2)
+    for name, value in list(vars(unit_row_moves).items()):
+        if hasattr(value, "dispatcher") and hasattr(value, "function"):
+            monkeypatch.setattr(unit_row_moves, name, value.function)
+    leave(state, 0)
+    leave(state, 2)
+    unit_row_moves.enter(state, 2, 0)
+    unit_row_moves.enter(state, 0, 1)
+    return recount(state)
+
+
+def test_a_double_decrement_in_an_exchange_is_caught(monkeypatch):
+    right = unit_row_moves.leave.function
+    assert exchange_rows_of_a_unit(monkeypatch, right)
+
+    def leave(state, r):
+        g, before = state.labels[r], state.counts[state.labels[r], 1]
+        right(state, r)
+        if state.counts[g, 1] < before:
+            state.counts[g, 1] -= 1  # once for the row, and once more for its partner of the same unit
+
+    assert not exchange_rows_of_a_unit(monkeypatch, leave)
+
+
+def in_order_of_units(points, labels, constraints):
+    """A wrong version: rows are visited in the order of the numbers of their units."""
+    order = np.argsort(constraints.units, kind="stable")
+    found = np.empty(labels.size, np.int64)
+    found[order] = raise_price(points[order], labels[order], Constraints(constraints.k, constraints.units[order]))
+    return found
+
+
+def test_unit_numbers_in_the_order_of_visits_are_caught():
+    points, units = near_persons(np.random.default_rng(5), 60)
+    labels, renamed = run("mdav", points, 3).labels, int(units.max()) - units
+    for search, same in ((raise_price, True), (in_order_of_units, False)):
+        one, two = (search(points, labels, Constraints(3, names)) for names in (units, renamed))
+        assert np.array_equal(canonical_labels(one), canonical_labels(two)) == same
+
+
 @given(st.integers(0, 10**6), st.integers(2, 4), st.sampled_from([0.1, 0.3, 3.0]))
 @settings(max_examples=25)
 def test_a_visit_lowers_the_objective_until_no_single_move_does(seed, k, price):
@@ -129,7 +174,7 @@ def test_a_visit_lowers_the_objective_until_no_single_move_does(seed, k, price):
     points, units = near_persons(rng, int(rng.integers(k + 1, 7)), most=2)
     labels = run("mdav", points, k).labels
     state, scratch, near = state_of(points, labels, units, k)
-    limits = Limits(k, k, len(points), price, 1e-9, 0.0)
+    limits = Limits(k, k, len(points), price, 1e-9, 0.0, True)
     last = priced.objective(points, labels, units, k, price)
     for _ in range(50):
         changed = visit_rows(state, scratch, near, np.ones(state.counts.shape[0], np.bool_), limits)

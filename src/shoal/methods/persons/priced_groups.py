@@ -102,6 +102,8 @@ class Limits(NamedTuple):
         The gain up to which a change may be a rounding error.
     step
         By how much one row can lower what a group lacks for requirements on confidential attributes.
+    every
+        Whether rows of groups that lack nothing are exchanged too; such a group is otherwise found by those that do.
     """
 
     k: int
@@ -110,6 +112,7 @@ class Limits(NamedTuple):
     price: float
     least: float
     step: float
+    every: bool
 
 
 def open_groups(

@@ -167,7 +167,8 @@ def improve_row(state: Any, scratch: Any, near: Any, r: int, limits: Any) -> boo
         if len(state.table.rows) > 0:
             worth += limits.price * (state.amounts[g] - amount_after(state, scratch, g, OWN_PLACE, r, -1))
         best, target = best_target(state, scratch, near, r, g, worth, best, limits)
-    for i in range(EXCHANGED):
+    exchanged = EXCHANGED if limits.every or own > 0.0 or state.counts[g, 1] < limits.k else 0
+    for i in range(exchanged):
         h = near[g, i]
         if h == g or state.counts[h, 0] == 0 or (own == 0.0 and state.amounts[h] > 0.0):
             continue  # a group that lacks values finds the exchange itself

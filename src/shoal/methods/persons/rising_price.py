@@ -48,7 +48,7 @@ PRICES = (0.25, 0.354, 0.5, 0.707, 1.0, 1.41, 2.0, 2.83, 4.0, 5.66, 8.0, 11.3, 1
 """The prices of what a group lacks, in units of the squared error per row."""
 FURTHER_PRICES = (32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0)
 """Prices for t-closeness in small tables, where groups lack a small part of a record; they end when none lacks any."""
-PASSES = ((0.5, 1.0, 2.0), (4.0, 8.0), (16.0,))
+PASSES = ((0.7, 2.0), (4.0, 8.0), (16.0,))
 """The prices of each pass over a table of several blocks."""
 SHORT_PASSES = ((1.0,), (6.0,), (32.0,))
 """The same for t-closeness, beta-likeness and entropy, which many groups violate and which take longer to count,"""
@@ -57,9 +57,9 @@ SHORT_FROM = 5_000
 BLOCK_GROUPS = 4_000
 ONE_BLOCK_GROUPS = 6_000
 """Up to this number of groups a table is one block."""
-SWEEPS, SHORT_SWEEPS = 2, 1
+SWEEPS, SHORT_SWEEPS, BLOCK_SWEEPS = 2, 1, 1
 PRICES_PER_RENEWAL = 4
-FINAL_ROUNDS, BLOCK_FINAL_ROUNDS = 4, 2
+FINAL_ROUNDS, BLOCK_FINAL_ROUNDS = 4, 1
 FEW = 1_000
 """The final rounds end when fewer than one in so many rows has changed."""
 LEAST_SHARE = 1e-3
@@ -153,7 +153,7 @@ def raise_price(points: Floats, labels: Integers, constraints: Constraints, *, p
         return _whole(points, labels, constraints, _at_prices(prices, scale, sweeps))
     for number, prices in enumerate(passes):
         progress.stage(f"satisfying requirements, pass {number + 1} of {len(passes)}", len(points))
-        labels = _in_blocks(points, labels, constraints, number, _at_prices(prices, scale, sweeps), progress)
+        labels = _in_blocks(points, labels, constraints, number, _at_prices(prices, scale, BLOCK_SWEEPS), progress)
     return canonical_labels(labels)
 
 
@@ -225,7 +225,9 @@ def _differ(labels: Integers, start: Integers) -> NDArray[np.bool_]:
 class _Block:
     """The search in one block of whole groups."""
 
-    def __init__(self, points: Floats, rows: Integers, labels: Integers, constraints: Constraints) -> None:
+    def __init__(
+        self, points: Floats, rows: Integers, labels: Integers, constraints: Constraints, *, whole: bool
+    ) -> None:
         n = rows.size
         inside = points[rows].astype(np.float64)
         inside -= inside[0].copy()  # only distances matter, and small coordinates lose fewer digits
@@ -238,6 +240,7 @@ class _Block:
         capacity = max(groups, n // constraints.k) + 1
         self.rows = rows
         self.smallest = constraints.smallest
+        self.every = whole
         self.k, self.largest, self.step = constraints.k, constraints.max_size or n, constraints.step
         self.least = GAIN_TOLERANCE * float(inside.var(axis=0).mean())
         self.state, self.scratch = open_groups(inside, labels, units, codes, table, capacity)
@@ -262,7 +265,7 @@ class _Block:
                 return
             if number % PRICES_PER_RENEWAL == 0:
                 self._renew()
-            limits = Limits(self.k, self.smallest, self.largest, price * scale, self.least, self.step)
+            limits = Limits(self.k, self.smallest, self.largest, price * scale, self.least, self.step, self.every)
             dissolve_groups(self.state, self.scratch, self.near, self.lacking, limits)
             count_lacking(self.state, self.k, self.lacking)
             active = self._around(self.lacking)
@@ -273,7 +276,7 @@ class _Block:
         """Lower the squared error without any violation, near the rows that were touched."""
         if not touched.any():
             return
-        limits = Limits(self.k, self.k, self.largest, price, self.least, self.step)
+        limits = Limits(self.k, self.k, self.largest, price, self.least, self.step, True)
         chosen = np.zeros(self.lacking.size, np.bool_)
         chosen[self.state.labels[touched]] = True
         for _ in range(rounds):
@@ -312,7 +315,7 @@ def _at_prices(prices: tuple[float, ...], scale: float, sweeps: int) -> Callable
 def _whole(points: Floats, labels: Integers, constraints: Constraints, search: Callable[[_Block], None]) -> Integers:
     """Search a table as one block."""
     order = np.argsort(labels, kind="stable")  # group after group
-    block = _Block(points, order, labels[order], constraints)
+    block = _Block(points, order, labels[order], constraints, whole=True)
     search(block)
     found = np.empty(len(points), np.int64)
     found[order] = block.labels
@@ -333,7 +336,7 @@ def _in_blocks(
     def work(job: tuple[int, int]) -> int:
         members = order[job[0] : job[1]]
         members = members[np.argsort(labels[members], kind="stable")]  # group after group
-        block = _Block(points, members, canonical_labels(labels[members]), constraints)
+        block = _Block(points, members, canonical_labels(labels[members]), constraints, whole=False)
         search(block)
         found[members] = block.labels
         progress.advance(members.size)
