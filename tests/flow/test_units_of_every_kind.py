@@ -74,7 +74,9 @@ def make_case(rng, pick, method):
         "global_recoding": pick([False, False, True]),
         "strata": pick([None, None, ["g"]]),
         "of": pick([None, "rows", *({"unit": "units", "household": "households"}[role] for role in roles)]),
-        "missing": pick(["category"] if data == "codes" else ["by-pattern", "impute"]),
+        "missing": pick(
+            ["category", "fill", "suppress"] if data == "codes" else ["by-pattern", "impute", "fill", "suppress"]
+        ),
         "decimals": pick(["input", 0]),
         **roles,
         **limits,

@@ -148,6 +148,8 @@ def _person_rows(entry: dict[str, Any], records: int) -> list[tuple[str, str]]:
         rows.append(("links", "kept: a random code for each person, rows in the order of the history"))
     if "constant" in entry:
         rows.append((f"constant within {entry['constant_within']}", ", ".join(entry["constant"])))
+        if "constant_within_households" in entry:
+            rows.append(("of these within households", ", ".join(entry["constant_within_households"])))
     return rows
 
 

@@ -129,6 +129,9 @@ class Grouped:
         Groups of whole persons or households around the groups, by which columns that stay constant are replaced.
     row_weights
         What each row weighs in means and loss, where every person counts the same.
+    households
+        Groups of whole households around the groups of persons, and the columns that are replaced by them, where some
+        columns stay constant within households and others within persons only.
     """
 
     requirements: Requirements
@@ -139,12 +142,15 @@ class Grouped:
     steps: tuple[StepRecord, ...] = ()
     outer: Grouping | None = None
     row_weights: NDArray[np.float64] | None = None
+    households: tuple[Grouping, tuple[str, ...]] | None = None
 
     def __repr__(self) -> str:
         return f"<Grouped: {self.grouping.summary()}; {', '.join(run.identity for run in self.runs)}>"
 
     def grouping_of(self, column: Column) -> Grouping:
         """Return the groups by which a column is replaced."""
+        if self.households is not None and column.name in self.households[1]:
+            return self.households[0]
         return self.outer if column.constant and self.outer is not None else self.grouping
 
     def regrouped(self, labels: Integers, step: StepRecord) -> Grouped:

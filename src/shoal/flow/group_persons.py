@@ -8,6 +8,7 @@ groups of rows: the former replace the constant columns, the latter all others a
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from shoal.errors import DataError
 from shoal.flow.encoding import Floats
 from shoal.flow.group import Blocks, Grouped, MethodRun, StepRecord
 from shoal.flow.history_requirements import HistoryRows, histories_satisfied
-from shoal.flow.nested_requirements import nested_satisfied
+from shoal.flow.nested_requirements import members_of, nested_satisfied
 from shoal.flow.person_requirements import check_achievable
 from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.flow.resolved import HISTORIES, NESTED_PERSONS
@@ -78,12 +79,20 @@ def group_persons(
     size = _smallest(plan, confidential)
     if plan.of == Of.HISTORIES:
         return _histories(prepared, plan, units, data, blocks, size, rule, progress)
-    grouped = _nested(prepared, plan, units, data, blocks, size, rule, progress)
-    if rule is None:
-        return prepared, grouped
-    constant = data.coordinates(plan.schema.constant)
-    counted = units.counted(plan.of)
-    return prepared, nested_satisfied(grouped, rule, confidential, counted, data, constant, progress=progress)
+    households = None
+    within = blocks
+    if units.layered(plan.schema):
+        households = _households(prepared, plan, units, data, blocks, size, rule, progress)
+        within = replace(blocks, members=members_of(households))  # no group of persons crosses one of households
+    grouped = _nested(prepared, plan, units, data, within, size, rule, progress)
+    if rule is not None:
+        constant = data.coordinates(plan.schema.constant)
+        counted = units.counted(plan.of)
+        grouped = nested_satisfied(grouped, rule, confidential, counted, data, constant, progress=progress)
+    if households is not None:
+        around = Grouping(households, plan.requirements.k), units.shared
+        grouped = replace(grouped, blocks=blocks, households=around)
+    return prepared, grouped
 
 
 def check_whole_persons(prepared: Prepared, plan: Plan, blocks: Blocks) -> None:
@@ -214,6 +223,35 @@ def _check_cells(units: Integers, when: Integers, width: int, plan: Plan) -> Non
         raise DataError(f"{found}, too many for histories of {persons:,} persons; {advice}, or count units")
 
 
+def _households(  # noqa: PLR0917 - what the groups depend on
+    prepared: Prepared, plan: Plan, units: UnitIndex, data: MethodData, blocks: Blocks, size: int,
+    rule: PersonRequirements | None, progress: Progress,
+) -> Integers:  # fmt: skip
+    """Return groups of whole households, by which columns that are constant within households are replaced.
+
+    All other columns vary for them: groups of households are found as groups of owners with nested groups of rows, and
+    persons and rows are then grouped inside each.
+    """
+    k, points = plan.requirements.k, data.points().astype(np.float64, copy=False)
+    shared, household, counted = data.coordinates(units.shared), units.household, units.counted(plan.of)
+    assert household is not None
+    known = data.observed("points")
+    if known is not None:
+        points = _same_within(points, shared, known, household)
+    counted = np.arange(prepared.n) if counted is None else counted
+
+    def inside(records: Integers) -> Integers:
+        found = person_groups(
+            points[records][:, shared], points[records][:, ~shared], counted[records],
+            max(k, min(size, np.unique(counted[records]).size)),
+            owners=household[records], weighting=str(plan.persons.weighting),  # type: ignore[arg-type]
+            violates=None if rule is None else _violates(rule, records), progress=progress,
+        )  # fmt: skip
+        return np.asarray(found.owner_groups[canonical_labels(household[records])])
+
+    return canonical_labels(blocks.mapped(prepared.n, inside))
+
+
 def _nested(  # noqa: PLR0917 - what the groups depend on
     prepared: Prepared, plan: Plan, units: UnitIndex, data: MethodData, blocks: Blocks, size: int,
     rule: PersonRequirements | None, progress: Progress,
@@ -221,10 +259,15 @@ def _nested(  # noqa: PLR0917 - what the groups depend on
     """Return groups of rows nested in groups of whole persons or households."""
     schema, k, n = plan.schema, plan.requirements.k, prepared.n
     points = data.points().astype(np.float64, copy=False)
-    constant = data.coordinates(schema.constant)
+    layered = units.layered(schema)
+    constant = data.coordinates([name for name in schema.constant if not layered or name not in units.shared])
     owners, counted = units.owners(schema), units.counted(plan.of)
+    if layered:
+        points = points[:, ~data.coordinates(units.shared)]  # replaced by the groups of households
+        constant = constant[~data.coordinates(units.shared)]
     known = data.observed("points")
     if known is not None:
+        known = known[:, ~data.coordinates(units.shared)] if layered else known
         points = _same_within(points, constant, known, owners)
     counted = np.arange(n) if counted is None else counted
     outer, rows = np.empty(n, np.int64), np.empty(n, np.int64)

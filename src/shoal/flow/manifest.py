@@ -171,9 +171,12 @@ def person_groups_entry(plan: Plan, prepared: Prepared, grouped: Grouped, recode
         }  # fmt: skip
     if schema.constant:
         varying = [column.name for column in schema.quasi if not column.constant]
+        in_households = plan.of != Of.HISTORIES and units is not None and units.owners(schema) is units.household
+        if grouped.households is not None:
+            entry["constant_within_households"] = list(grouped.households[1])
         loss = {"constant": recoded.loss.over(schema.constant), "varying": recoded.loss.over(varying)}
         entry |= {
-            "constant": schema.constant, "constant_within": "persons" if schema.unit else "households",
+            "constant": schema.constant, "constant_within": "households" if in_households else "persons",
             "weighting": str(plan.persons.weighting), "loss": rounded(loss, digits),
             "person_groups": 0 if grouped.outer is None else len(grouped.outer),
         }  # fmt: skip

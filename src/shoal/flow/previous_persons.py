@@ -107,6 +107,11 @@ def regroup_persons(
         )
     units = prepared.units
     assert units is not None
+    if plan.of != Of.HISTORIES and units.layered(plan.schema):
+        raise ParameterError(
+            f'column "{units.shared[0]}" stays constant within households and others within persons only, which a '
+            "second release cannot follow; keep one of both constant, or protect both tables together"
+        )
     check_whole_persons(prepared, plan, blocks)
     rule = requirements_of(prepared, plan, confidential)
     if rule is not None:

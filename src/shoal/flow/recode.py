@@ -224,17 +224,16 @@ class _Layer:
 
 
 def _layers(prepared: Prepared, grouped: Grouped) -> list[_Layer]:
-    """Return the columns that stay constant with the groups of whole persons, and all others with the groups."""
+    """Return the columns that are replaced by the same groups: of households, of whole persons, of rows."""
     weights = prepared.weights
     if grouped.row_weights is not None:
         weights = grouped.row_weights if weights is None else weights * grouped.row_weights
-    by_constant: dict[bool, list[ColumnEncoding]] = {False: [], True: []}
+    by_groups: dict[int, list[ColumnEncoding]] = {}
     for entry in prepared.encoding.quasi:
-        by_constant[bool(prepared.schema[entry.column.name].constant) and grouped.outer is not None].append(entry)
+        by_groups.setdefault(id(grouped.grouping_of(prepared.schema[entry.column.name])), []).append(entry)
     return [
         _Layer(tuple(entries), grouped.grouping_of(prepared.schema[entries[0].column.name]), weights)
-        for entries in by_constant.values()
-        if entries
+        for entries in by_groups.values()
     ]
 
 

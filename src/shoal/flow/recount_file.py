@@ -87,9 +87,9 @@ def recount_file(
             require_same_persons(codes, persons.unit)
             if of in {Of.UNITS, Of.HISTORIES}:  # the rows of a person are in order
                 units, position = codes, None if position is None else np.arange(codes.size)
-        if schema.constant:
-            values = written_numbers(path, target, table, schema.constant)
-            require_one_each(values, persons.owners(schema), f"{target}: as written, columns are")
+        for names, owners in persons.constants(schema, of) if schema.constant else ():
+            values = written_numbers(path, target, table, names)
+            require_one_each(values, owners, f"{target}: as written, columns are")
     written = read_back(path, target, table, schema.counted, units, position, expected=expected)
     require_k(Classes(written.class_sizes, written.class_units, of), requirements.k, f"{target}: as written, ")
     if requirements.beyond_k or requirements.max_share is not None:

@@ -323,7 +323,7 @@ def recount_table(
     if (schema.constant or of == Of.HISTORIES) and persons is None:
         raise ParameterError("the recount of histories and of constant columns needs the person of each row")
     if persons is not None:
-        require_constant(table, schema.constant, persons.owners(schema))
+        _require_constants(table, schema, of, persons)
     classes = verify_k(table, schema.protected, requirements.k, units, of, position)
     assessed = requirements.beyond_k or requirements.max_share is not None
     found = _assessed(table, schema, requirements, classes, persons, whole) if assessed else Recount(classes)
@@ -342,6 +342,12 @@ def recount_table(
         counted = count_classes(table, [*schema.with_weight, *constant], units, of, position)
         found = replace(found, with_constant=counted, constant=constant)
     return found
+
+
+def _require_constants(table: Table, schema: Schema, of: Of, persons: UnitIndex) -> None:
+    """Raise where a column that has to stay constant within persons or households has several values in one."""
+    for names, owners in persons.constants(schema, of):
+        require_constant(table, names, owners)
 
 
 def _unchanged_constants(table: Table, schema: Schema, persons: UnitIndex) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.core.grouping import canonical_labels
 from shoal.errors import DataError, RequirementNotMet
+from shoal.privacy.kept_constants import with_several_values
 from shoal.schema.columns import Schema
 from shoal.schema.requirements import Of
 from shoal.tables import Table
@@ -36,6 +37,9 @@ class UnitIndex:
         The position of each row in the history of its person, 0, 1, ...: by the time, or by the order of the table.
     times
         The rank of each row's time among all times, if there is a time.
+    shared
+        The columns to be kept constant that have one value in all rows of each household, where persons have several
+        rows and live in one household each.
 
     Examples
     --------
@@ -48,6 +52,7 @@ class UnitIndex:
     household: Integers | None
     order: Integers
     times: Integers | None = None
+    shared: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<UnitIndex: {self.unit.size:,} rows of {self.persons:,} persons>"
@@ -60,7 +65,7 @@ class UnitIndex:
     def in_order(self, rows: Integers) -> UnitIndex:
         """Return the index for some rows, or for all in another order."""
         household, times = (None if given is None else given[rows] for given in (self.household, self.times))
-        return UnitIndex(self.unit[rows], household, self.order[rows], times)
+        return UnitIndex(self.unit[rows], household, self.order[rows], times, self.shared)
 
     def counted(self, of: Of) -> Integers | None:
         """Return what k counts as a code for each row; None where it counts rows."""
@@ -69,8 +74,28 @@ class UnitIndex:
         return self.household if of == Of.HOUSEHOLDS else self.unit
 
     def owners(self, schema: Schema) -> Integers:
-        """Return within what columns stay constant: the person of each row, or its household without a unit."""
-        return self.unit if schema.unit is not None or self.household is None else self.household
+        """Return within what columns stay constant: the person of each row, or its household.
+
+        Households where there is no unit, or where all of these columns are constant within them.
+        """
+        if self.household is None or (schema.unit is not None and not self.all_shared(schema)):
+            return self.unit
+        return self.household
+
+    def constants(self, schema: Schema, of: Of) -> list[tuple[tuple[str, ...], Integers]]:
+        """Return the columns that have to be constant in a release, with that within which they are."""
+        if of == Of.HISTORIES:
+            return [(tuple(schema.constant), self.unit)]
+        found = [(tuple(schema.constant), self.owners(schema))]
+        return found if self.household is None or not self.shared else [*found, (self.shared, self.household)]
+
+    def all_shared(self, schema: Schema) -> bool:
+        """Return whether all columns to be kept constant are constant within households."""
+        return bool(schema.constant) and set(schema.constant) == set(self.shared)
+
+    def layered(self, schema: Schema) -> bool:
+        """Return whether some columns stay constant within households, and others within persons only."""
+        return bool(self.shared) and not self.all_shared(schema)
 
 
 def read_units(table: Table, schema: Schema, *, ordered: bool = True) -> UnitIndex | None:
@@ -107,7 +132,20 @@ def read_units(table: Table, schema: Schema, *, ordered: bool = True) -> UnitInd
     household = None if schema.household is None else _codes(table, schema.household, "household")
     unit = np.arange(table.n_rows, dtype=np.int64) if schema.unit is None else _codes(table, schema.unit, "unit")
     times = None if schema.time is None or not ordered else _times(table, schema.time, unit)
-    return UnitIndex(unit, household, positions(unit, times), times)
+    shared = () if household is None or schema.unit is None else _shared(table, schema, unit, household)
+    return UnitIndex(unit, household, positions(unit, times), times, shared)
+
+
+def _shared(table: Table, schema: Schema, unit: Integers, household: Integers) -> tuple[str, ...]:
+    """Return the columns to be kept constant that are constant within households; none if persons change theirs."""
+    if schema.constant and with_several_values(household, unit):
+        return ()
+    found = []
+    for name in schema.constant:
+        values = comparable_values(table.column(name)).rename("value").to_frame().with_columns(owner=household)
+        if not values["value"].dtype.is_nested() and values.n_unique() == np.unique(household).size:
+            found.append(name)
+    return tuple(found)
 
 
 def positions(unit: Integers, times: Integers | None = None) -> Integers:

@@ -48,8 +48,11 @@ PRICES = (0.25, 0.354, 0.5, 0.707, 1.0, 1.41, 2.0, 2.83, 4.0, 5.66, 8.0, 11.3, 1
 """The prices of what a group lacks, in units of the squared error per row."""
 FURTHER_PRICES = (32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0)
 """Prices for t-closeness in small tables, where groups lack a small part of a record; they end when none lacks any."""
+FINE_PASSES = ((0.5, 1.0, 2.0), (4.0, 8.0), (16.0,))
+"""The prices of each pass over a table of several blocks,"""
 PASSES = ((0.7, 2.0), (4.0, 8.0), (16.0,))
-"""The prices of each pass over a table of several blocks."""
+"""and of one with more rows than this:"""
+MANY_ROWS = 100_000
 SHORT_PASSES = ((1.0,), (6.0,), (32.0,))
 """The same for t-closeness, beta-likeness and entropy, which many groups violate and which take longer to count,"""
 SHORT_FROM = 5_000
@@ -59,7 +62,7 @@ ONE_BLOCK_GROUPS = 6_000
 """Up to this number of groups a table is one block."""
 SWEEPS, SHORT_SWEEPS, BLOCK_SWEEPS = 2, 1, 1
 PRICES_PER_RENEWAL = 4
-FINAL_ROUNDS, BLOCK_FINAL_ROUNDS = 4, 1
+FINAL_ROUNDS, BLOCK_FINAL_ROUNDS, FEWEST_FINAL_ROUNDS = 4, 2, 1
 FEW = 1_000
 """The final rounds end when fewer than one in so many rows has changed."""
 LEAST_SHARE = 1e-3
@@ -147,13 +150,16 @@ def raise_price(points: Floats, labels: Integers, constraints: Constraints, *, p
     if scale == 0.0:
         return labels
     short = constraints.costly and len(points) > SHORT_FROM
-    passes, sweeps = (SHORT_PASSES, SHORT_SWEEPS) if short else (PASSES, SWEEPS)
+    passes: tuple[tuple[float, ...], ...] = FINE_PASSES if len(points) <= MANY_ROWS else PASSES
+    sweeps = SWEEPS if len(points) <= MANY_ROWS else BLOCK_SWEEPS
+    if short:
+        passes, sweeps = SHORT_PASSES, SHORT_SWEEPS
     if int(labels.max()) < ONE_BLOCK_GROUPS:
         prices = tuple(chain.from_iterable(passes)) if short else PRICES + constraints.further
-        return _whole(points, labels, constraints, _at_prices(prices, scale, sweeps))
+        return _whole(points, labels, constraints, _at_prices(prices, scale, SHORT_SWEEPS if short else SWEEPS))
     for number, prices in enumerate(passes):
         progress.stage(f"satisfying requirements, pass {number + 1} of {len(passes)}", len(points))
-        labels = _in_blocks(points, labels, constraints, number, _at_prices(prices, scale, BLOCK_SWEEPS), progress)
+        labels = _in_blocks(points, labels, constraints, number, _at_prices(prices, scale, sweeps), progress)
     return canonical_labels(labels)
 
 
@@ -196,9 +202,10 @@ def refine_within(
         return labels
 
     whole = int(labels.max()) < ONE_BLOCK_GROUPS
+    in_blocks = BLOCK_FINAL_ROUNDS if len(points) <= MANY_ROWS else FEWEST_FINAL_ROUNDS
 
     def settle(block: _Block) -> None:
-        block.settle(touched[block.rows], price, FINAL_ROUNDS if whole else BLOCK_FINAL_ROUNDS)
+        block.settle(touched[block.rows], price, FINAL_ROUNDS if whole else in_blocks)
 
     if whole:
         return _whole(points, labels, constraints, settle)
@@ -226,7 +233,7 @@ class _Block:
     """The search in one block of whole groups."""
 
     def __init__(
-        self, points: Floats, rows: Integers, labels: Integers, constraints: Constraints, *, whole: bool
+        self, points: Floats, rows: Integers, labels: Integers, constraints: Constraints, *, every: bool
     ) -> None:
         n = rows.size
         inside = points[rows].astype(np.float64)
@@ -240,7 +247,7 @@ class _Block:
         capacity = max(groups, n // constraints.k) + 1
         self.rows = rows
         self.smallest = constraints.smallest
-        self.every = whole
+        self.every = every
         self.k, self.largest, self.step = constraints.k, constraints.max_size or n, constraints.step
         self.least = GAIN_TOLERANCE * float(inside.var(axis=0).mean())
         self.state, self.scratch = open_groups(inside, labels, units, codes, table, capacity)
@@ -315,7 +322,7 @@ def _at_prices(prices: tuple[float, ...], scale: float, sweeps: int) -> Callable
 def _whole(points: Floats, labels: Integers, constraints: Constraints, search: Callable[[_Block], None]) -> Integers:
     """Search a table as one block."""
     order = np.argsort(labels, kind="stable")  # group after group
-    block = _Block(points, order, labels[order], constraints, whole=True)
+    block = _Block(points, order, labels[order], constraints, every=True)
     search(block)
     found = np.empty(len(points), np.int64)
     found[order] = block.labels
@@ -332,11 +339,12 @@ def _in_blocks(
     size = max(1, round(BLOCK_GROUPS * len(points) / groups))
     order, bounds = blocks_of_whole_groups(points, labels, constraints.k, size, cutting)
     found = np.empty(len(points), np.int64)
+    every = len(points) <= MANY_ROWS
 
     def work(job: tuple[int, int]) -> int:
         members = order[job[0] : job[1]]
         members = members[np.argsort(labels[members], kind="stable")]  # group after group
-        block = _Block(points, members, canonical_labels(labels[members]), constraints, whole=False)
+        block = _Block(points, members, canonical_labels(labels[members]), constraints, every=every)
         search(block)
         found[members] = block.labels
         progress.advance(members.size)
