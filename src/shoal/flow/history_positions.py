@@ -41,6 +41,5 @@ def require_at_positions(table: Table, schema: Schema, requirements: Requirement
     problem = PersonRequirements(requirements, units, values).violated(labels)
     if problem is not None:
         name, _, requested, achieved = problem
-        raise RequirementNotMet(
-            f"{violation(name, requested, achieved, persons=True)}, at one position of persons with equal histories"
-        )
+        violated = violation(name, requested, achieved, persons=True)
+        raise RequirementNotMet(f"{violated}, at one position of persons with equal histories")
