@@ -199,3 +199,13 @@ def test_the_work_in_windows_is_planned_to_stay_below_a_second(n, d, k):
     steps = window_steps(n, d, k, "balanced")
     assert 1.0 <= steps <= 100.0
     assert steps == 1.0 or n * steps * 0.75e-6 * k * k * (d + 10) / 23 <= 0.45
+
+
+@pytest.mark.parametrize("n", [60, 400, 4_000])
+@pytest.mark.parametrize("k", [3, 10])
+def test_the_fast_effort_is_never_above_the_groups_that_it_begins_with(n, k):
+    points = np.random.default_rng(n).normal(size=(n, 4)) ** 3
+    start = choose_preset(n, 4, k, effort="fast")
+    begun = run(start.method, points, k, **start.options).labels
+    found = run("auto", points, k, effort="fast").labels
+    assert total_cost(points, found) <= total_cost(points, begun) * (1 + 1e-12)

@@ -1,11 +1,11 @@
 """auto: the method for the data, k and the time at hand.
 
 One column is grouped by ``optimal-1d``. All other tables are grouped by ``annealing``: a start (ONA* up to 100,000
-records, blocks above) and a search whose amount of work depends on the effort and on the size of the table, never on
-the clock, so that the same table gets the same groups everywhere (see ``effort``). With a time limit the speed of the
-machine is measured first, and the most thorough start and search that fit are selected; the search then goes on until
-the time ends. A table of up to 80 records, and a small table with much time, is searched by ``set-partition``, which
-also proves a bound.
+records, blocks above and for the fast effort) and a search whose amount of work depends on the effort and on the size
+of the table, never on the clock, so that the same table gets the same groups everywhere (see ``effort``). With a time
+limit the speed of the machine is measured first, and the most thorough start and search that fit are selected; the
+search then goes on until the time ends. A table of up to 80 records, and a small table with much time, is searched by
+``set-partition``, which also proves a bound.
 
 Tables with categories, and tables whose numbers are replaced by something else than means, are grouped by
 ``mixed-annealing``, which searches by the loss that is reported; its work is planned in the same way (see
@@ -48,6 +48,7 @@ SEARCHED_TABLE_RECORDS = 6_000  # records up to which set-partition searches if 
 LARGE_START = {"start_block": 50_000, "start_passes": 1, "start_rounds": 1}
 LEAST_SECONDS = 5.0  # with less time left, no search is started
 SMALL_TABLE_RECORDS = 3_000  # records up to which ona-star is the start whatever the effort
+RECORD_LIST_ATTRIBUTES = 20  # attributes above which the fast effort makes lists for each record, which take long
 START_SHARE, SEARCH_SHARE = 0.3, 0.4  # of a time limit, for the first groups and for the first search
 REHEAT_SWEEPS = 20  # within a time limit
 SPARE_FACTOR = 3.0  # a time limit this many times as long as the best preset allows a search
@@ -76,7 +77,7 @@ _WHEN = "always, unless a certain method is wanted"
     when=_WHEN,
     proves="sse",
     float32=True,
-    version=3,
+    version=4,
 )
 def auto(
     points: NDArray[np.float64],
@@ -264,8 +265,9 @@ def choose(n: int, d: int, k: int, *, effort: Effort = "balanced") -> MethodChoi
     --------
     >>> [choose(n, d, 5).method for n, d in ((1_000, 1), (1_000, 10), (10_000_000, 10))]
     ['optimal-1d', 'annealing', 'annealing']
-    >>> choose(1_000, 10, 5, effort="fast").options
-    {'start': 'ona-star', 'passes': 2, 'sweeps': 6, 'costly_sweeps': 20}
+    >>> choose(1_000, 10, 5, effort="fast").options  # doctest: +NORMALIZE_WHITESPACE
+    {'start': 'mona-plus', 'start_block': 100000, 'start_passes': 10, 'start_rounds': 3, 'start_leaf': 'mdav-star',
+    'passes': 1, 'sweeps': 10, 'costly_sweeps': 0}
     """
     if d == 1:
         return MethodChoice("optimal-1d", {}, 0.0, "one column: optimal-1d finds the optimum")
@@ -275,11 +277,13 @@ def choose(n: int, d: int, k: int, *, effort: Effort = "balanced") -> MethodChoi
         return MethodChoice("set-partition", options, 1.0, f"effort {effort}: a small table, set-partition{proof}")
     work = search_work(n, k, effort, d=d)
     quick = choose_preset(n, d, k, effort=effort)
-    start, seconds = _start(n, quick, small=SMALL_TABLE_RECORDS if effort == "fast" else MIDDLE_RECORDS)
+    start, seconds = _start(n, quick, small=0 if effort == "fast" else MIDDLE_RECORDS)
     if effort != "fast" and n > MIDDLE_RECORDS:
         start = {"start": "mona-plus", **LARGE_START}
-    if d > MANY_ATTRIBUTES:
-        start = {**(start_of_many(d) if n > SMALL_TABLE_RECORDS else start), "neighbours": "record"}
+    if d > MANY_ATTRIBUTES and n > SMALL_TABLE_RECORDS:
+        start = start_of_many(d)
+    if d > (RECORD_LIST_ATTRIBUTES if effort == "fast" else MANY_ATTRIBUTES):
+        start = {**start, "neighbours": "record"}
     seconds += search_seconds(work, n, Calibration(d=d, k=k))
     first = "ona-star" if start["start"] == "ona-star" else "blocks"
     reason = f"effort {effort}: {first}, then a search (annealing)"

@@ -134,8 +134,12 @@ class SearchWork:
     visits: float
 
 
-SEARCH_LEVELS = ((2, 6, 20), (3, 10, 30), (6, 20, 50), (8, 60, 150), (12, 60, 150))
+SEARCH_LEVELS = ((2, 6, 20), (3, 10, 30), (4, 12, 40), (6, 20, 50), (8, 60, 150), (12, 60, 150))
 """Passes, sweeps and sweeps of the costliest groups, for tables of several blocks."""
+FAST_LEVELS = ((1, 10, 0), (1, 2, 5), (1, 2, 0))
+"""The same of the fast effort: for a table of one block, of several blocks, and for a large one."""
+VERY_MANY_ATTRIBUTES = 40
+"""Above so many attributes, where a move takes long, a table of one block gets half of the sweeps."""
 CHAIN_RECORDS = 1_000
 """Records up to which several chains and an integer program are quick,"""
 REHEATED_RECORDS = 4_000
@@ -200,25 +204,23 @@ def search_work(n: int, k: int, effort: Effort, *, d: int = 10) -> SearchWork:
     {'passes': 3, 'sweeps': 10, 'costly_sweeps': 30}
     """
     if effort == "fast":
-        return _level(0) if n <= MIDDLE_RECORDS else _QUICK
+        return _work(*FAST_LEVELS[(n > WHOLE_RECORDS) + (n > MIDDLE_RECORDS)])
     if n <= CHAIN_RECORDS:
         reheats = 20 if effort == "best" else 4
         more = {"windows": window_steps(n, d, k, effort), "program": k <= PROGRAM_K[effort], "reheats": reheats}
         chains = CHAINS[effort]
         return SearchWork({**_CHAINS, "chains": chains, **more}, 400 * chains + 300 * reheats)
     if n <= WHOLE_RECORDS and effort == "balanced":
-        sweeps = min(max(400_000 // n, 60), 300)
+        sweeps = min(max((200_000 if d > VERY_MANY_ATTRIBUTES else 400_000) // n, 60), 300)
         return SearchWork({"passes": 1, "sweeps": sweeps, "costly_sweeps": sweeps}, 1.6 * sweeps)
     if n <= WHOLE_RECORDS:
         reheats = 20 if n <= REHEATED_RECORDS else 6
         options = {"passes": 1, "sweeps": 300, "costly_sweeps": 300, "reheats": reheats, "reheat_sweeps": 300}
         return SearchWork(options, 480 + 300 * reheats)
     large = n > MIDDLE_RECORDS
-    return _level({"balanced": 1 if large else 2, "best": 4 if large else 3}[effort])
-
-
-_QUICK = SearchWork({"passes": 1, "sweeps": 2, "costly_sweeps": 0}, 4.0)
-"""One pass over a large table: a tenth of the loss for about as much time as its first groups."""
+    if effort == "best":
+        return _level(5 if large else 4)
+    return _level(1 if large else 2 if d <= MANY_ATTRIBUTES else 3)  # few attributes: the first groups take less time
 
 
 def start_of_many(d: int) -> dict[str, Any]:
@@ -247,7 +249,10 @@ def search_seconds(work: SearchWork, n: int, calibration: Calibration) -> float:
 
 
 def _level(number: int) -> SearchWork:
-    passes, sweeps, costly = SEARCH_LEVELS[number]
+    return _work(*SEARCH_LEVELS[number])
+
+
+def _work(passes: int, sweeps: int, costly: int) -> SearchWork:
     return SearchWork({"passes": passes, "sweeps": sweeps, "costly_sweeps": costly}, passes * sweeps + 0.6 * costly)
 
 
