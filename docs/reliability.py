@@ -1,4 +1,4 @@
-"""Write the table of docs/reliability.md from the figures of the attack suite.
+"""Write the tables of docs/reliability.md: figures of the attack suite, and the tests of single faults.
 
     python docs/reliability.py [FIGURES]
 
@@ -16,6 +16,8 @@ PAGE = FOLDER / "reliability.md"
 FIGURES = FOLDER / "reliability.json"
 ATTACKS = FOLDER.parent / "tests" / "attacks"
 START, END = "<!-- figures: written by docs/reliability.py -->", "<!-- end of figures -->"
+CLOSED = "test_closed_faults"
+CLOSED_START, CLOSED_END = "<!-- closed faults: written by docs/reliability.py -->", "<!-- end of closed faults -->"
 
 
 def heading(module):
@@ -34,12 +36,26 @@ def table(figures):
     return "\n".join(rows)
 
 
+def closed_faults():
+    """Return the sentences of the tests of single faults as a table."""
+    tree = ast.parse((ATTACKS / f"{CLOSED}.py").read_text(encoding="utf-8"))
+    rows = ["| what holds now | test |", "|---|---|"]
+    for group in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        tests = [node for node in group.body if isinstance(node, ast.FunctionDef)]
+        rows += [f"| {ast.get_docstring(test)} | `{group.name}::{test.name}` |" for test in tests]
+    return "\n".join(rows)
+
+
+def replaced(text, start, end, content):
+    """Return a text with other content between two marks."""
+    before, _, rest = text.partition(start)
+    return f"{before}{start}\n\n{content}\n\n{end}{rest.partition(end)[2]}"
+
+
 def page(figures):
-    """Return the page with the figures in their place."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(START)
-    after = rest.partition(END)[2]
-    return f"{before}{START}\n\n{table(figures)}\n\n{END}{after}"
+    """Return the page with both tables in their place."""
+    text = replaced(PAGE.read_text(encoding="utf-8"), START, END, table(figures))
+    return replaced(text, CLOSED_START, CLOSED_END, closed_faults())
 
 
 def main():

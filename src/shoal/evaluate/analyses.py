@@ -99,6 +99,8 @@ def regression_agreement(
     others = [column for column in columns if column.name != target.name]
     for part in ("original", "released"):
         X, y = _cases(others, target, part)
+        if y.size == 0:
+            return None
         if not target.numeric:
             y = (y == _most_frequent(target)).astype(np.float64)
             X, y = _sampled(X, y, seed)
