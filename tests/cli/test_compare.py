@@ -76,6 +76,9 @@ def test_evaluate_measures_a_release_against_its_original(people, tmp_path):
     assert found["risk"]["classes"]["prosecutor"]["highest"] <= 0.2
     assert found["utility"]["columns"]["age"]["changed"] > 0
     assert "--quasi age,region" in run("evaluate", people, safe, "--unnamed", "other").stderr
+    assert (
+        run("evaluate", people, safe, "--quasi", "age,income", "--delimiter", ",", "--unnamed", "other").returncode == 0
+    )
 
 
 def test_protect_by_a_hierarchy_file_and_globally(people, tmp_path):

@@ -75,9 +75,15 @@ def test_a_signature_is_kept(tmp_path, monkeypatch, capsys):
     assert run(monkeypatch, "sign", "m.json", "--key", "key", "--force") == 0
 
 
-def test_python_replaces_files_unless_overwrite_is_false(tmp_path):
+def test_python_replaces_files_only_if_overwrite_is_true(tmp_path):
     release = shoal.protect(PEOPLE, 2, quasi=["age", "sex"], method="mdav")
     release.write(tmp_path / "safe.csv")
-    release.write(tmp_path / "safe.csv")
-    with pytest.raises(FileProblem, match=r"safe.csv exists; choose another file, .* \(Python: overwrite=True\)"):
-        release.write(tmp_path / "safe.csv", overwrite=False)
+    release.write(tmp_path / "safe.csv", overwrite=True)
+    release.report(tmp_path / "safe.html")
+    encoding = shoal.fit_encoding(*shoal.load_table(PEOPLE, quasi=["age", "sex"]))
+    encoding.save(tmp_path / "encoding.json")
+    for write, name in (
+        (release.write, "safe.csv"), (release.report, "safe.html"), (encoding.save, "encoding.json"),
+    ):  # fmt: skip
+        with pytest.raises(FileProblem, match=rf"{name} exists; choose another file, .* \(Python: overwrite=True\)"):
+            write(tmp_path / name)

@@ -16,7 +16,7 @@ import shoal
 from shoal.tables import read_table, write_table
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.everyday
 READERS = {".sav": pyreadstat.read_sav, ".dta": pyreadstat.read_dta, ".xpt": pyreadstat.read_xport,
            ".sas7bdat": pyreadstat.read_sas7bdat}  # fmt: skip
 JOBS = {

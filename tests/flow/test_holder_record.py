@@ -207,7 +207,7 @@ class TestFile:
         path = tmp_path / "safe.holder.parquet"
         if before is not None:
             path.touch(before)
-        paths = release().write(tmp_path / "safe.csv.gz")
+        paths = release().write(tmp_path / "safe.csv.gz", overwrite=True)
         assert paths[2] == path
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         record = HolderRecord.read(path)
@@ -219,25 +219,25 @@ class TestFile:
         assert made.write(tmp_path / "safe.csv", holder_record="none") == [
             tmp_path / "safe.csv", tmp_path / "safe.manifest.json",
         ]  # fmt: skip
-        made.write(tmp_path / "safe.csv", holder_record=tmp_path / "kept.parquet")
+        made.write(tmp_path / "safe.csv", holder_record=tmp_path / "kept.parquet", overwrite=True)
         assert HolderRecord.read(tmp_path / "kept.parquet").rows.height == 90
         with pytest.raises(ParameterError, match="is a Parquet file"):
-            made.write(tmp_path / "safe.csv", holder_record=tmp_path / "kept.csv")
+            made.write(tmp_path / "other.csv", holder_record=tmp_path / "kept.csv")
         with pytest.raises(ParameterError, match="need different files"):
-            made.write(tmp_path / "safe.parquet", holder_record=tmp_path / "safe.parquet")
+            made.write(tmp_path / "other.parquet", holder_record=tmp_path / "other.parquet")
 
     def test_a_loaded_release_writes_none(self, tmp_path):
         loaded = pickle.loads(pickle.dumps(release()))
         assert len(loaded.write(tmp_path / "safe.csv")) == 2
         with pytest.raises(ParameterError, match="no handle to its original"):
-            loaded.write(tmp_path / "safe.csv", holder_record=tmp_path / "kept.parquet")
+            loaded.write(tmp_path / "other.csv", holder_record=tmp_path / "kept.parquet")
 
     def test_the_record_of_the_earlier_release_is_never_replaced(self, tmp_path):
         record = release().write(tmp_path / "safe.csv")[2]
         before = record.read_bytes()
         second = release(PEOPLE[:80], previous=record)
         with pytest.raises(FileProblem, match="the output is the input"):
-            second.write(tmp_path / "safe.csv")
+            second.write(tmp_path / "safe.csv", overwrite=True)
         assert record.read_bytes() == before
         assert second.write(tmp_path / "later.csv")[2] == tmp_path / "later.holder.parquet"
 

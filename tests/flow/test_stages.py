@@ -85,7 +85,7 @@ def test_a_saved_encoding_is_the_same_and_confidential(staged, tmp_path):
     path = tmp_path / "encoding.json"
     path.write_text("")
     path.chmod(0o644)
-    loaded = Encoding.load(encoding.save(path))
+    loaded = Encoding.load(encoding.save(path, overwrite=True))
     if os.name == "posix":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert loaded.records == encoding.records

@@ -165,7 +165,7 @@ def test_the_file_of_a_part_is_recounted_against_the_whole_table(tmp_path):
     released = of_part(encoding, whole[:40], shoal.Requirements(k=3, t=0.8))
     release = shoal.Release(released, part)
     release.write(tmp_path / "part.csv")
-    release.write(tmp_path / "part.parquet")
+    release.write(tmp_path / "part.parquet", overwrite=True)
     stricter = replace(released, plan=replace(released.plan, requirements=shoal.Requirements(k=3, t=0.37)))
     with pytest.raises(RequirementNotMet, match=r"t=0\.37 is violated"):
         shoal.Release(stricter, part).write(tmp_path / "strict.csv")

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import shoal
 from shoal.cli.application import app
 from shoal.errors import ParameterError
 from shoal.schema.column_profile import describe_column
@@ -172,3 +173,21 @@ def test_questions_are_asked_for_doubtful_columns_only(tmp_path, monkeypatch):
     assert "choose one of" in result.output
     written = tomllib.loads(Path("people.toml").read_text(encoding="utf-8"))["columns"]
     assert (written["qzx"]["role"], written["age"]["role"]) == ("confidential", "quasi")
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_nested_columns_are_asked_about_and_not_compared(library):
+    frame = pl.DataFrame({"age": range(N), "visits": [[i, i + 1] for i in range(N)], "device": [{"os": "x"}] * N})
+    schema = infer_schema(Table.from_native(frame if library == "polars" else frame.to_arrow()))
+    assert [shown_role(column) for column in schema.columns] == ["quasi", "other?", "other?"]
+    assert "nested" in schema["visits"].reason
+    release = shoal.protect(frame if library == "polars" else frame.to_arrow(), 2, quasi=["age"], unnamed="other")
+    assert pl.DataFrame(release)["visits"].to_list() == frame["visits"].to_list()
+
+
+def test_a_weight_that_is_missing_or_zero_is_that_of_a_body():
+    assert proposed(wgt=[float(i + 1) for i in range(N)]).sampling_weight == "wgt"
+    for values in ([None, *(float(i + 1) for i in range(N - 1))], [float(i) for i in range(N)]):
+        schema = proposed(wgt=values)
+        assert schema.sampling_weight is None
+        assert schema["wgt"].role == Role.QUASI

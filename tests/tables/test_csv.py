@@ -95,6 +95,40 @@ class TestTypes:
         assert table.column("a").dtype == (nw.Datetime("us", "UTC") if "Z" in texts[0] else nw.Datetime("us"))
         assert again(table, tmp_path / "out.csv").decode() == content
 
+    @pytest.mark.parametrize(
+        ("texts", "first"),
+        [
+            (["03.07.2024", "29.02.2024"], dt.date(2024, 7, 3)),
+            (["3.7.2024", "", "29.12.1999"], dt.date(2024, 7, 3)),
+            (["2024/07/03", "1999/12/31"], dt.date(2024, 7, 3)),
+            (["03/07/2024", "31/12/1999"], dt.date(2024, 7, 3)),
+            (["03/07/2024", "12/31/1999"], dt.date(2024, 3, 7)),
+            (["3 Jul 2024", "31 Dec 1999"], dt.date(2024, 7, 3)),
+            (["03.07.2024 12:30", "31.12.1999 00:00"], dt.datetime(2024, 7, 3, 12, 30)),
+            (["05/05/2024", "06/06/1999"], dt.date(2024, 5, 5)),
+        ],
+    )
+    def test_dates_of_other_forms_are_read_and_written_in_the_form_of_the_source(self, read, tmp_path, texts, first):
+        content = "a,b\n" + "".join(f"{text},x\n" for text in texts)
+        table = read(content)
+        assert table.column("a")[0] == first
+        assert again(table, tmp_path / "out.csv").decode() == content
+
+    @pytest.mark.parametrize(
+        "texts",
+        [
+            ["03/07/2024", "04/08/2024"],  # the third of July, or the seventh of March
+            ["03.07.2024", "3.7.2023"],  # two forms
+            ["03.07.2024", "31.02.2024"],  # no such day
+            ["03.07.24", "04.08.31"],  # no certain century
+            ["31/12/2024", "12/31/2024"],
+            ["2024-07", "2024-07-03"],  # two precisions
+        ],
+    )
+    def test_dates_that_are_not_certain_stay_text(self, read, texts):
+        content = "a,b\n" + "".join(f"{text},x\n" for text in texts)
+        assert values(read(content)) == texts
+
     @pytest.mark.parametrize("text", ["2024-02-29T10:00:01+02:00", "2024-02-30T10:00", "2024-02-29 10:00.250"])
     def test_other_forms_of_date_and_time_stay_text(self, read, text):
         assert values(read(f"a,b\n{text},1\n")) == [text]

@@ -52,10 +52,10 @@ def server():
             [*user, postgres, "-D", folder, *options], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd="/"
         )
         try:
-            for _ in range(400):
-                with socket.socket() as probe:
-                    if probe.connect_ex(("127.0.0.1", port)) == 0 and (folder / "postmaster.pid").exists():
-                        break
+            for _ in range(1200):  # the last line of this file says when connections are accepted
+                state = folder / "postmaster.pid"
+                if state.exists() and state.read_text().split()[-1:] == ["ready"]:
+                    break
                 assert process.poll() is None
                 subprocess.run(["sleep", "0.05"], check=True)
             yield f"postgresql://steward:planted-password@127.0.0.1:{port}/postgres"
@@ -149,17 +149,25 @@ def test_an_existing_table_is_replaced_only_on_request(place):
     release = shoal.protect(f"{place}?table=people", 2, **ROLES)
     store(place, pl.DataFrame({"kept": [1]}), "safe")
     with pytest.raises(FileProblem, match='the table "safe" exists; choose another name, or replace it with --force'):
-        release.write(f"{place}?table=safe", overwrite=False)
+        release.write(f"{place}?table=safe")
     assert read_table(f"{place}?table=safe").names == ["kept"]
     assert list(Path().iterdir()) == []
-    release.write(f"{place}?table=safe")
+    release.write(f"{place}?table=safe", overwrite=True)
     assert read_table(f"{place}?table=safe").names == release.data.column_names
+    checked = shoal.verify_release(f"{place}?table=safe", "safe.manifest.json")
+    assert [(check.name, check.holds) for check in checked.checks] == [
+        ("table", True),
+        ("plan", True),
+        ("recount", True),
+    ]
+    store(place, release.data.to_pandas()[:-1].pipe(pl.from_pandas), "fewer")
+    assert shoal.verify_release(f"{place}?table=fewer", "safe.manifest.json").checks[0].holds is False
 
 
 def test_the_input_is_never_replaced(place):
     release = shoal.protect(f"{place}?table=people", 2, **ROLES)
     with pytest.raises(FileProblem, match="the output is the input table"):
-        release.write(f"{place}?table=people")
+        release.write(f"{place}?table=people", overwrite=True)
     assert read_table(f"{place}?table=people").column("name").to_list() == PEOPLE["name"].to_list()
 
 
@@ -186,7 +194,7 @@ def test_nothing_is_written_on_failure(place, fault, existing, monkeypatch):
         name = {"commit": "commit", "rename": "run", "insert": "insert"}[fault]
         monkeypatch.setattr(databases._Connection, name, broken)
     with pytest.raises((GroupTooSmall, OSError)):
-        release.write(f"{place}?table=safe")
+        release.write(f"{place}?table=safe", overwrite=existing)
     monkeypatch.undo()
     assert tables(place) == before
     assert not existing or read_table(f"{place}?table=safe").names == ["kept"]
@@ -212,7 +220,7 @@ def test_requirements_beyond_k_are_counted_in_the_database(place):
     release.write(f"{place}?table=safe")
     object.__setattr__(release.released, "table", Table.from_native(table.with_columns(diagnosis=pl.lit("A"))))
     with pytest.raises(RequirementNotMet, match="l=2 is violated"):
-        release.write(f"{place}?table=safe", holder_record="none")
+        release.write(f"{place}?table=safe", holder_record="none", overwrite=True)
     assert set(read_table(f"{place}?table=safe").column("diagnosis").to_list()) == {"A", "B"}
 
 

@@ -93,7 +93,7 @@ def test_types_survive_from_every_format_to_every_format(release, tmp_path, name
     release.write(tmp_path / name)
     for other in READERS:
         again = shoal.protect(tmp_path / name, 2, quasi=["age"], unnamed="other", accept_loss=True)
-        again.write(tmp_path / f"again-{other}")
+        again.write(tmp_path / f"again-{other}", overwrite=True)
         found = read_table(tmp_path / f"again-{other}").frame
         for column in ("zip", "pay", "day", "visits", "score"):
             assert [plain(value) for value in found.get_column(column).to_list()] == TYPED[column], (other, column)

@@ -298,10 +298,10 @@ class Comparison:
 
         return comparison_page(self, self.headings, UTILITY_HEADINGS, SAME_LINKAGE_HEADINGS)
 
-    def write(self, *paths: str | Path, overwrite: bool = True) -> list[Path]:
+    def write(self, *paths: str | Path, overwrite: bool = False) -> list[Path]:
         """Write ``.csv``, ``.svg``, ``.png`` or ``.html`` files, all of them or none, by extension.
 
-        Existing files are replaced, unless ``overwrite`` is False.
+        An existing file raises :class:`shoal.errors.FileProblem`, unless ``overwrite`` is True.
 
         They state exact losses and successful attacks of the original, so that only their owner can read them (mode
         0600).
@@ -362,7 +362,7 @@ def _percent(share: float | None, digits: int = 1) -> str:
 
 
 def check_comparison_targets(
-    places: Sequence[Path], inputs: Sequence[Path | FileNumber] = (), *, overwrite: bool = True
+    places: Sequence[Path], inputs: Sequence[Path | FileNumber] = (), *, overwrite: bool = False
 ) -> None:
     """Raise, before any work, for files that cannot be written or have an unknown extension."""
     from shoal.report.comparison import check_png

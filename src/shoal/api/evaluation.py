@@ -146,7 +146,7 @@ def evaluate(
         from shoal.flow.stepped import comparable_original
 
         table, full = comparable_original(table, full)
-    options = reading.given()
+    options = reading.given() if any(isinstance(file, str | Path) for file in (released, control, population)) else None
     known = [name for name in full.known if name not in {*names, *attributes}]
     risks = risk(
         table, released, quasi=[*names, *known], confidential=attributes, control=control, population=population,
@@ -157,8 +157,7 @@ def evaluate(
     if rows is not None and (full.unit or full.household):
         risks = replace(risks, persons=_person_figures(table, released, full, reading, progress))
     uses = utility(
-        table, compared, columns=[*names, *attributes], target=target, schema=full, seed=seed, read_options=options,
-        progress=progress,
+        table, compared, columns=[*names, *attributes], target=target, schema=full, seed=seed, progress=progress,
     )  # fmt: skip
     if also is not None:
         progress.stage("intersecting two releases")

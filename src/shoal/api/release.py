@@ -238,7 +238,7 @@ class Release:
         report: str | Path | None = None,
         public_report: str | Path | None = None,
         run_file: str | Path | None = None,
-        overwrite: bool = True,
+        overwrite: bool = False,
     ) -> list[Path]:
         """Write table, manifest, holder's record and, if requested, reports and run file; all of them or none.
 
@@ -314,7 +314,7 @@ class Release:
         return list(writers)
 
     @checked
-    def report(self, path: str | Path, *, public: bool = False, original: Any = None) -> Path:
+    def report(self, path: str | Path, *, public: bool = False, original: Any = None, overwrite: bool = False) -> Path:
         """Write the report as one HTML file that opens offline.
 
         Parameters
@@ -325,6 +325,8 @@ class Release:
             The variant for publication: no figures of the original other than the loss, no attacks, no signature.
         original
             The original table, for a release that was loaded or copied and has no handle to it.
+        overwrite
+            Whether an existing file is replaced; if not, it raises :class:`shoal.errors.FileProblem`.
 
         Returns
         -------
@@ -334,7 +336,7 @@ class Release:
         from shoal.tables.targets import check_report
 
         path = Path(path)
-        check_report(path, self._inputs())
+        check_report(path, self._inputs(), overwrite=overwrite)
         given = self._original if original is None else Table.from_native(original)
         writer = self._report_writer(None if public else given, public=public)
         write_files({path: writer}, private=() if public else (path,))

@@ -67,7 +67,7 @@ def verify_release(
     Parameters
     ----------
     file
-        The released table.
+        The released table: a file, or the URI of a table of a database, whose size is compared instead of its bytes.
     manifest
         Its manifest.
     signature, signer
@@ -92,11 +92,14 @@ def verify_release(
     ...     [(check.name, check.holds) for check in verify_release(files[0], files[1]).checks]
     [('file', True), ('plan', True), ('recount', True)]
     """
-    file, manifest = Path(file), Path(manifest)
+    from shoal.tables.databases import is_database
+
+    file, manifest = file if is_database(file) else Path(file), Path(manifest)
     if (signature is None) != (signer is None):
         raise ParameterError("a signature is verified with the public key of its signer; give signature= and signer=")
-    stated = _read_manifest(manifest)
-    checks = [_file_check(file, stated["output"]), _plan_check(stated), _recount(file, stated, read_options, progress)]
+    stated = _read_manifest(manifest, digest=isinstance(file, Path))
+    found = _file_check(file, stated["output"]) if isinstance(file, Path) else _table_check(file, stated["output"])
+    checks = [found, _plan_check(stated), _recount(file, stated, read_options, progress)]
     if signature is not None and signer is not None:
         from shoal.tables.signatures import signature_holds
 
@@ -106,7 +109,7 @@ def verify_release(
     return ReleaseCheck(tuple(checks))
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
+def _read_manifest(path: Path, *, digest: bool) -> dict[str, Any]:
     try:
         stated = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -120,7 +123,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise FileProblem(f"{path} is not a manifest of Shoal")
     if stated.get("manifest_version") != MANIFEST_VERSION:
         raise FileProblem(f"{path} is a manifest of another version of Shoal; verify it with that version")
-    if "sha256" not in stated["output"]:
+    if digest and "sha256" not in stated["output"]:
         raise FileProblem(f"{path} states no digest of a file; use the manifest that was written beside the table")
     return stated
 
@@ -143,6 +146,21 @@ def _file_check(file: Path, output: Mapping[str, Any]) -> Check:
     holds = (size, digest) == (output.get("bytes"), output["sha256"])
     text = "the file has the bytes that the manifest states" if holds else "the file is not the one of the manifest"
     return Check("file", holds, f"{text} (SHA-256 {digest[:16]}...)")
+
+
+def _table_check(uri: str, output: Mapping[str, Any]) -> Check:
+    """Compare the size of a table of a database, which has no bytes of its own, with the manifest."""
+    from shoal.schema.loading import load_typed
+
+    table = load_typed(uri, ReadOptions())
+    found = {"records": table.n_rows, "columns": len(table.names)}
+    holds = found == {name: output.get(name) for name in found}
+    text = (
+        "the table has as many records and columns as the manifest states"
+        if holds
+        else ("the table has another size than the one of the manifest")
+    )
+    return Check("table", holds, f"{text} ({table.n_rows:,} x {len(table.names)})")
 
 
 def _plan_check(stated: Mapping[str, Any]) -> Check:
@@ -175,7 +193,10 @@ def _roles(stated: Mapping[str, Any]) -> tuple[list[str], list[str]]:
 
 
 def _recount(
-    file: Path, stated: Mapping[str, Any], read_options: Mapping[str, Any] | ReadOptions | None, progress: Progress
+    file: str | Path,
+    stated: Mapping[str, Any],
+    read_options: Mapping[str, Any] | ReadOptions | None,
+    progress: Progress,
 ) -> Check:
     quasi, confidential = _roles(stated)
     requested = {name: value for name, value in stated["requirements"].items() if name != "max_size"}

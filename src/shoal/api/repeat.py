@@ -54,7 +54,7 @@ def load_run(path: str | Path) -> RunFile:
 
 
 @checked
-def save_run(run: RunFile, path: str | Path) -> Path:
+def save_run(run: RunFile, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write a run file with mode 0600: it lists values of the original, so it stays with the data holder.
 
     Parameters
@@ -63,6 +63,8 @@ def save_run(run: RunFile, path: str | Path) -> Path:
         What is to be repeated.
     path
         The run file, a TOML file.
+    overwrite
+        Whether an existing file is replaced; if not, it raises :class:`shoal.errors.FileProblem`.
 
     Returns
     -------
@@ -70,7 +72,7 @@ def save_run(run: RunFile, path: str | Path) -> Path:
         What was written.
     """
     path = Path(path)
-    check_output(path, inputs=run_inputs(run), table=False)
+    check_output(path, inputs=run_inputs(run), table=False, overwrite=overwrite)
     text = format_run(run, path.parent)
     write_files({path: lambda target: write_text(target, text)}, private=(path,))
     return path

@@ -13,10 +13,13 @@ from shoal.cli import flags
 @flags.command("roles", "reading", "output")
 def evaluate_command(
     given: flags.Given,
-    original: Annotated[Path, typer.Argument(help="The table before protection.")],
-    released: Annotated[Path, typer.Argument(help="The table after protection, by any software; same order.")],
+    original: Annotated[Path, typer.Argument(parser=flags.path_or_uri, help="The table before protection.")],
+    released: Annotated[
+        Path, typer.Argument(parser=flags.path_or_uri, help="The table after protection, by any software; same order.")
+    ],
     control: Annotated[
-        Path | None, typer.Option(help="Table of persons who are not in the release; used as a baseline.")
+        Path | None,
+        typer.Option(parser=flags.path_or_uri, help="Table of persons who are not in the release; used as a baseline."),
     ] = None,
     population: flags.Population = None,
     sampling_fraction: flags.SamplingFraction = None,
@@ -27,7 +30,10 @@ def evaluate_command(
         Path | None, typer.Option(help="Holder's record of the release; it states the order of rows with --unit.")
     ] = None,
     also: Annotated[
-        Path | None, typer.Option(help="Earlier or parallel release of the same people; measures both together.")
+        Path | None,
+        typer.Option(
+            parser=flags.path_or_uri, help="Earlier or parallel release of the same people; measures both together."
+        ),
     ] = None,
     also_record: Annotated[
         Path | None, typer.Option(help="Holder's record of the other release, if its records are others or reordered.")

@@ -149,7 +149,15 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
         "weighting": (_one(str, "With --constant: every row counts the same (rows, default), or persons do."), None),
     },
     "released": {
-        "original": (_one(Path, "Original of a released table, which has the unit that the release lacks."), None),
+        "original": (
+            Annotated[
+                Path | None,
+                typer.Option(
+                    parser=path_or_uri, help="Original of a released table, which has the unit that the release lacks."
+                ),
+            ],
+            None,
+        ),
         "record": (_one(Path, "Holder's record of the release, which states the order of its rows."), None),
     },
     "treatment": {

@@ -104,7 +104,7 @@ class PrivateRelease:
         return json_text(manifest) + "\n"
 
     @checked
-    def write(self, path: str | Path, *, manifest: str | Path | None = None, overwrite: bool = True) -> list[Path]:
+    def write(self, path: str | Path, *, manifest: str | Path | None = None, overwrite: bool = False) -> list[Path]:
         """Write table and manifest, both or none.
 
         Parameters

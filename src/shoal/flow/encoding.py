@@ -318,11 +318,14 @@ class Encoding:
         return sum(entry.width for entry in self.quasi)
 
     @checked
-    def save(self, path: str | Path) -> Path:
-        """Write the encoding to a file that only its owner can read: it lists categories of the original table."""
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the encoding to a file that only its owner can read: it lists categories of the original table.
+
+        An existing file raises :class:`shoal.errors.FileProblem`, unless ``overwrite`` is True.
+        """
         from shoal.flow.saved_encoding import save_encoding
 
-        return save_encoding(self, Path(path))
+        return save_encoding(self, Path(path), overwrite=overwrite)
 
     @classmethod
     @checked

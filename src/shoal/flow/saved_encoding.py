@@ -23,10 +23,10 @@ from shoal.tables.files import write_text
 from shoal.tables.targets import check_output
 
 
-def save_encoding(encoding: Encoding, path: Path) -> Path:
+def save_encoding(encoding: Encoding, path: Path, *, overwrite: bool = False) -> Path:
     """Write an encoding to a file with mode 0600."""
     text = json.dumps(_encoding_dict(encoding), indent=1)
-    check_output(path, table=False)
+    check_output(path, table=False, overwrite=overwrite)
     write_files({path: lambda target: write_text(target, text)}, private=(path,))
     return path
 

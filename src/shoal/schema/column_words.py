@@ -92,7 +92,7 @@ _WORDS = {
         "experience exper tenure workclass education educ edu bildung school schooling degree graduate university "
         "college major student marital married marriage yearsmarried spouse divorced widowed single mother father "
         "mom parent parents child children childs kids siblings family famsize household housing house home "
-        "homeless homeowner tenant relationship relat relation height weight ht wt lwt size shoe eye hair skin "
+        "homeless homeowner tenant relationship relat relation height weight ht hgt wt wgt lwt size shoe eye hair skin "
         "hand handed dominant car vehicle military veteran retired work working workstatus wrkstat hours payor "
         "seniority promotion manager role career travel distance commute level rank position coll marr maritl mar "
         "ed dad mum mam guardian boys girls livingarea region4 region5 lives living arrangement migrant tribe "

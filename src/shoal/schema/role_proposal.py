@@ -34,8 +34,15 @@ HEALTH_COLUMNS = 3
 """A table with so many columns about health, a fifth of all, is about health."""
 
 
+def _is_nested(series: nw.Series[Any]) -> bool:
+    """Return whether a column holds lists, structs or objects, which libraries cannot compare."""
+    return series.dtype.is_nested() or series.dtype == nw.Object
+
+
 def looks_like_identifier(series: nw.Series[Any]) -> str | None:
     """Return the reason why a column may identify single persons, or None."""
+    if _is_nested(series):
+        return None
     words = words_of(series.name)
     word = first_with(words, Meaning.IDENTIFIER)
     if word and not first_with(words, Meaning.INSTITUTION) and _differs_enough(series):
@@ -86,6 +93,9 @@ def propose_column(table: Table, name: str, *, health: bool = False) -> Column:
     ('quasi', 'nominal')
     """
     series, labels = table.typed(name), table.value_labels(name)
+    if _is_nested(series):
+        reason = "its values are nested: it can be dropped or released unchanged; nested values cannot be compared"
+        return Column(name, Role.OTHER, Kind.NOMINAL, reason=reason, role_stated=False)
     words = (*words_of(name), *words_of(table.variable_label(name) or ""))
     kind, order, kind_reason = propose_kind(series, words, labels)
     role, role_reason = _infer_role(series, words, health=health)
@@ -99,7 +109,7 @@ def propose_column(table: Table, name: str, *, health: bool = False) -> Column:
 def _kind_hint(series: nw.Series[Any], kind: Kind) -> str:
     """Return a remark for texts that are dates which are not read as such."""
     dates = kind == Kind.NOMINAL and form_of(series) == "date"
-    return ", dates that are not in the form 2024-07-03; convert them to compare them in time" if dates else ""
+    return ", dates of an uncertain form; write them as 2024-07-03 to compare them in time" if dates else ""
 
 
 def _infer_role(series: nw.Series[Any], words: tuple[str, ...], *, health: bool) -> tuple[Role | None, str]:
@@ -126,7 +136,7 @@ def _role_of_values(series: nw.Series[Any], words: tuple[str, ...]) -> tuple[Rol
         return Role.IDENTIFIER, f"its values have the form of {'an' if form[0] in 'eI' else 'a'} {form}"
     if form == "free text":
         return Role.IDENTIFIER, "its values are free text, which may name persons"
-    if series.dtype.is_numeric() and _named_as_weight(words):
+    if series.dtype.is_numeric() and _named_as_weight(words) and _can_weight(series):
         return Role.OTHER, WEIGHT_REASON
     return (Role.QUASI, "its values have the form of a postcode") if form == "postcode" else None
 
@@ -136,6 +146,11 @@ def _named_as_weight(words: tuple[str, ...]) -> bool:
     return first_with(words, Meaning.WEIGHT) is not None or bool(
         "weight" in words and {"sampling", "sample", "survey", "final", "design", "person"} & set(words)
     )
+
+
+def _can_weight(series: nw.Series[Any]) -> bool:
+    """Return whether numbers can be sampling weights: all of them known and positive."""
+    return not series.null_count() and bool((series > 0).all())
 
 
 def _role_of_words(series: nw.Series[Any], words: tuple[str, ...], *, health: bool) -> tuple[Role | None, str] | None:

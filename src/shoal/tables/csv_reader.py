@@ -79,7 +79,7 @@ def read_csv(
         datetimes={
             column.name: column.datetime_format
             for column in columns
-            if column.datetime_format and column.kind == "datetime"
+            if column.datetime_format and column.kind in {"date", "datetime"}
         },
         declared_na_values=missing_texts,
     )

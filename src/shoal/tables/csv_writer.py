@@ -77,7 +77,7 @@ def _formatted(rows: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
     changed = []
     for name, dtype in rows.schema.items():
         column = pl.col(name)
-        if isinstance(dtype, pl.Datetime) and name in dialect.datetimes:
+        if isinstance(dtype, pl.Datetime | pl.Date) and name in dialect.datetimes:
             column = column.dt.to_string(dialect.datetimes[name])
         elif isinstance(dtype, pl.Duration):
             column = column.dt.to_string("iso")

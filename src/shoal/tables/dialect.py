@@ -50,7 +50,7 @@ class Dialect:
     na_values
         For columns in which missing values were written as a text (``NA``), that text; it is written again.
     datetimes
-        For columns of dates with time, their format.
+        For columns of dates, with or without time, their format.
     declared_na_values
         Texts that mean a missing value in every column, as the reader was given them.
     """

@@ -219,7 +219,7 @@ def write_table(table: Table, path: str | Path) -> None:
     from shoal.tables.targets import check_output
 
     path = Path(path)
-    check_output(path, inputs=table.inputs)
+    check_output(path, inputs=table.inputs, overwrite=True)
     write_files({path: lambda temporary: write_directly(table, temporary, target=path)})
 
 

@@ -26,7 +26,7 @@ def check_output(
     *,
     inputs: Iterable[str | Path | FileNumber] = (),
     table: bool = True,
-    overwrite: bool = True,
+    overwrite: bool = False,
 ) -> None:
     """Raise :class:`FileProblem` if an output cannot be written or would overwrite an input.
 
@@ -115,7 +115,7 @@ def check_targets(
     holder_record: Path | None = None,
     run_file: str | Path | None = None,
     inputs: Iterable[str | Path | FileNumber] = (),
-    overwrite: bool = True,
+    overwrite: bool = False,
 ) -> Path:
     """Return the path of the manifest; raises if an output cannot be written or two outputs are the same file.
 
@@ -165,7 +165,7 @@ def files_beside(path: Path | str) -> Path:
     return Path(f"{Database.of(str(path)).name}.db") if is_database(path) else Path(path)
 
 
-def check_report(path: Path, inputs: Iterable[str | Path | FileNumber] = (), *, overwrite: bool = True) -> None:
+def check_report(path: Path, inputs: Iterable[str | Path | FileNumber] = (), *, overwrite: bool = False) -> None:
     """Raise if a report cannot be written or its extension is not that of a web page."""
     if path.suffix.lower() not in {".html", ".htm"}:
         raise ParameterError(f"the report is a web page; call it {path.stem or 'report'}.html instead of {path.name}")

@@ -2,8 +2,10 @@
 
 A column starts with the narrowest type that its first values allow (integer, number, date, date with time, otherwise
 text). When a value contradicts the type, integers become numbers and every other type becomes text, so the type depends
-on the whole column and not on its first rows. Codes with leading zeros and integers that are too long to be stored
-exactly stay text. Numbers are stored in one growing array per column, without a second copy at the end.
+on the whole column and not on its first rows. Dates in another common form than 2024-07-03 are read if one format gives
+every text back; where day and month may be exchanged (03/07/2024), the column stays text. Codes with leading zeros and
+integers that are too long to be stored exactly stay text. Numbers are stored in one growing array per column, without a
+second copy at the end.
 """
 
 from __future__ import annotations
@@ -18,7 +20,17 @@ from numpy.typing import NDArray
 Kind = Literal["empty", "integer", "number", "date", "datetime", "text"]
 
 _LARGEST_EXACT = 2**53  # a float64 represents all integers up to this one
-_DATETIME = re.compile(r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d(:\d\d)?(\.\d{3}|\.\d{6})?(Z?)")
+_DATE_FORMS = (
+    (r"\d{4}-\d\d-\d\d", ("%Y-%m-%d",)),
+    (r"\d{4}/\d\d/\d\d", ("%Y/%m/%d",)),
+    (r"\d\d?\.\d\d?\.\d{4}", ("%d.%m.%Y", "%-d.%-m.%Y")),
+    (r"\d\d?/\d\d?/\d{4}", ("%d/%m/%Y", "%m/%d/%Y", "%-d/%-m/%Y", "%-m/%-d/%Y")),
+    (r"\d\d?-\d\d?-\d{4}", ("%d-%m-%Y", "%m-%d-%Y")),
+    (r"\d\d? [A-Z][a-z]{2} \d{4}", ("%d %b %Y", "%-d %b %Y")),
+    (r"\d\d?-[A-Z][a-z]{2}-\d{4}", ("%d-%b-%Y", "%-d-%b-%Y")),
+)
+"""Common forms of dates, with the formats that each may mean; a year of two digits has no certain century."""
+_TIME = re.compile(r"(.+?)([T ])\d\d:\d\d(:\d\d)?(\.\d{3}|\.\d{6})?(Z?)")
 _NEXT: dict[Kind, tuple[Kind, ...]] = {
     "empty": ("integer", "number", "date", "datetime"),
     "integer": ("integer", "number"),
@@ -94,7 +106,7 @@ class TextColumn:
         return series
 
     def _parsers(self) -> dict[Kind, Callable[[Any], Any]]:
-        return {"integer": _integer, "number": self._number, "date": _date, "datetime": self._datetime}
+        return {"integer": _integer, "number": self._number, "date": self._date, "datetime": self._datetime}
 
     def _without_na_values(self, texts: Any) -> Any:
         """Return the block with empty fields, also quoted ones, and ``na_values`` as missing values."""
@@ -177,19 +189,30 @@ class TextColumn:
             numbers = pl.Series(pl.from_arrow(numbers)).fill_nan(None).to_arrow()
         return numbers
 
+    def _date(self, texts: Any) -> Any:
+        found = self._in_time(texts, date_formats, "date")
+        return None if found is None else found.dt.date().to_arrow().cast("int32")
+
     def _datetime(self, texts: Any) -> Any:
+        found = self._in_time(texts, datetime_formats, "datetime")
+        return None if found is None else found.to_arrow().cast("int64")
+
+    def _in_time(self, texts: Any, formats_of: Callable[[str], tuple[str, ...]], kind: Kind) -> Any:
+        """Return dates and times in the one format that gives every text back; None if none or several do."""
         import polars as pl
 
-        if self.datetime_format is None:
-            self.datetime_format = datetime_format(texts.drop_null()[0].as_py())
-        if self.datetime_format is None:
-            return None
         series = pl.Series(pl.from_arrow(texts))
-        datetimes = series.str.to_datetime(self.datetime_format, time_unit="us", strict=False)
-        if not datetimes.dt.to_string(self.datetime_format).equals(series, check_names=False):
-            self.datetime_format = self.datetime_format if self.kind == "datetime" else None
+        formats = (self.datetime_format,) if self.kind == kind else formats_of(texts.drop_null()[0].as_py())
+        found = {}
+        for form in formats:
+            parsed = series.str.to_datetime(form, time_unit="us", strict=False)
+            if parsed.dt.to_string(form).equals(series, check_names=False):
+                found[form] = parsed
+        meanings = list(found.items())
+        if not meanings or any(not parsed.equals(meanings[0][1]) for _, parsed in meanings[1:]):
             return None
-        return datetimes.to_arrow().cast("int64")
+        self.datetime_format = meanings[0][0]
+        return meanings[0][1]
 
 
 def typed_series(series: Any, *, decimal: str, na_values: tuple[str, ...]) -> Any:
@@ -206,22 +229,33 @@ def typed_series(series: Any, *, decimal: str, na_values: tuple[str, ...]) -> An
     return series if column.lost else column.finish()
 
 
-def datetime_format(text: str) -> str | None:
-    """Return the format of an ISO date with time, or None for other texts.
+def date_formats(text: str) -> tuple[str, ...]:
+    """Return the formats that a date may be written in; none for other texts.
 
     Examples
     --------
-    >>> datetime_format("2024-02-29 12:30:00")
-    '%Y-%m-%d %H:%M:%S'
+    >>> date_formats("03.07.2024"), date_formats("3 July")
+    (('%d.%m.%Y', '%-d.%-m.%Y'), ())
     """
-    match = _DATETIME.fullmatch(text)
+    return next((formats for pattern, formats in _DATE_FORMS if re.fullmatch(pattern, text)), ())
+
+
+def datetime_formats(text: str) -> tuple[str, ...]:
+    """Return the formats that a date with time may be written in; none for other texts.
+
+    Examples
+    --------
+    >>> datetime_formats("2024-02-29 12:30:00")
+    ('%Y-%m-%d %H:%M:%S',)
+    """
+    match = _TIME.fullmatch(text)
     if match is None:
-        return None
-    seconds, fraction = match[2], match[3]
+        return ()
+    seconds, fraction = match[3], match[4]
     if fraction and not seconds:
-        return None
-    parts = ["%Y-%m-%d", match[1], "%H:%M", ":%S" if seconds else "", f"%.{len(fraction) - 1}f" if fraction else ""]
-    return "".join(parts) + match[4]
+        return ()
+    parts = [match[2], "%H:%M", ":%S" if seconds else "", f"%.{len(fraction) - 1}f" if fraction else ""]
+    return tuple(date + "".join(parts) + match[5] for date in date_formats(match[1]))
 
 
 def _cast(texts: Any, kind: Any) -> tuple[Any, Any] | None:
@@ -247,15 +281,6 @@ def _integer(texts: Any) -> Any:
 
     found = _cast(texts, pa.int64())
     return None if found is None or _leading_zero(found[0]) else found[1]
-
-
-def _date(texts: Any) -> Any:
-    import polars as pl
-
-    series = pl.Series(pl.from_arrow(texts))
-    dates = series.str.to_date("%Y-%m-%d", strict=False)
-    same = dates.dt.to_string("%Y-%m-%d").equals(series, check_names=False)
-    return dates.to_arrow().cast("int32") if same else None
 
 
 def _leading_zero(texts: Any) -> bool:
