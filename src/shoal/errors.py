@@ -20,8 +20,34 @@ LONGEST_TEXT = 1_000
 """Characters of an error text."""
 
 
+_PYTHON_FIRST = re.compile(r"""([\w.]+=?(?:\[[^\]]*\]|\{[^}]*\}|"[^"]*"|\.\.\.|[\w.]+)?) \(command line: ([^()]*)\)""")
+_OPTION_FIRST = re.compile(r"(--[a-z-]+(?: [^\s();,-][^\s();,]*)?) \(Python: ((?:[^()]|\([^()]*\))*)\)")
+
+
+def in_words_of(text: str, place: str) -> str:
+    """Return a text in the words of one place, ``python`` or ``command line``.
+
+    Texts name both as ``quasi= (command line: --quasi)`` or ``--unit NAME (Python: unit=...)``.
+
+    Examples
+    --------
+    >>> text = "no quasi-identifiers; name them with quasi=[...] (command line: --quasi age,region)"
+    >>> in_words_of(text, "command line")
+    'no quasi-identifiers; name them with --quasi age,region'
+    >>> in_words_of(text, "python")
+    'no quasi-identifiers; name them with quasi=[...]'
+    """
+    one, two = (r"\1", r"\2") if place == "python" else (r"\2", r"\1")
+    return _OPTION_FIRST.sub(two, _PYTHON_FIRST.sub(one, text))
+
+
 class ShoalError(Exception):
-    """A mistake that a user can correct; its text says how.
+    """A mistake that a user can correct; its text says how, in the words of Python.
+
+    Attributes
+    ----------
+    command_line
+        The same text in the words of the command line.
 
     Examples
     --------
@@ -29,10 +55,16 @@ class ShoalError(Exception):
     Traceback (most recent call last):
         ...
     shoal.errors.ShoalError: k must be at least 2, got 1
+    >>> problem = ShoalError("the file exists; replace it with --force (Python: overwrite=True)")
+    >>> str(problem), problem.command_line
+    ('the file exists; replace it with overwrite=True', 'the file exists; replace it with --force')
     """
 
+    command_line = ""
+
     def __init__(self, text: str = "") -> None:
-        super().__init__(one_line(str(text)))
+        super().__init__(one_line(in_words_of(str(text), "python")))
+        self.command_line = one_line(in_words_of(str(text), "command line"))
 
     def __str__(self) -> str:  # KeyError and OSError have texts of their own
         return str(self.args[0])
@@ -92,7 +124,7 @@ class MissingValues(DataError):
 
     def __init__(self, text: str, command_line: str = "") -> None:
         super().__init__(text)
-        self.command_line = command_line
+        self.command_line = command_line or self.command_line
 
 
 class FileProblem(ShoalError, OSError):

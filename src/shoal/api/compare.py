@@ -42,8 +42,8 @@ from shoal.schema.requirements import Of, Requirements
 from shoal.tables.frames import backend_of
 
 SMALL_TABLE_RECORDS = 20_000
-DEFAULT_METHODS = ("mdav", "ona-star", "mona")
-DEFAULT_METHODS_LARGE = ("mondrian-v", "mona", "mona-plus")
+DEFAULT_METHODS = ("auto", "mdav", "ona-star", "mona")
+DEFAULT_METHODS_LARGE = ("auto", "mondrian-v", "mona", "mona-plus")
 
 
 @checked

@@ -238,6 +238,7 @@ class Release:
         report: str | Path | None = None,
         public_report: str | Path | None = None,
         run_file: str | Path | None = None,
+        title: str | None = None,
         overwrite: bool = False,
     ) -> list[Path]:
         """Write table, manifest, holder's record and, if requested, reports and run file; all of them or none.
@@ -264,6 +265,8 @@ class Release:
         run_file
             The run file, by which ``shoal run`` repeats the release; none by default. The table must have been read
             from a file.
+        title
+            The title of the reports; they also state the name of the table, its SHA-256 and the date.
         overwrite
             Whether existing files are replaced; if not, one of them raises :class:`shoal.errors.FileProblem`.
 
@@ -291,14 +294,16 @@ class Release:
         if record is not None:
             writers[record] = self._record_writer(found)
         if report is not None:
-            writers[Path(report)] = self._report_writer(self._original, public=False)
+            writers[Path(report)] = self._report_writer(
+                self._original, public=False, title=title, path=path, found=found
+            )
         if public_report is not None:
-            writers[Path(public_report)] = self._report_writer(None, public=True)
+            writers[Path(public_report)] = self._report_writer(None, public=True, title=title, path=path, found=found)
         if run_file is not None:
             if table is not None:
                 raise ParameterError("a run file names files; write the table to a file to save a run file with it")
             outputs = {"manifest": manifest, "report": report, "public_report": public_report}
-            text = self._run_text(Path(run_file), path, record, outputs)
+            text = self._run_text(Path(run_file), path, record, outputs, title)
             writers[Path(run_file)] = lambda temporary: write_text(temporary, text)
         confidential = [Path(place) for place in (record, report, run_file) if place is not None]
         if table is None:
@@ -314,7 +319,15 @@ class Release:
         return list(writers)
 
     @checked
-    def report(self, path: str | Path, *, public: bool = False, original: Any = None, overwrite: bool = False) -> Path:
+    def report(
+        self,
+        path: str | Path,
+        *,
+        public: bool = False,
+        original: Any = None,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> Path:
         """Write the report as one HTML file that opens offline.
 
         Parameters
@@ -325,6 +338,8 @@ class Release:
             The variant for publication: no figures of the original other than the loss, no attacks, no signature.
         original
             The original table, for a release that was loaded or copied and has no handle to it.
+        title
+            The title of the report.
         overwrite
             Whether an existing file is replaced; if not, it raises :class:`shoal.errors.FileProblem`.
 
@@ -338,7 +353,7 @@ class Release:
         path = Path(path)
         check_report(path, self._inputs(), overwrite=overwrite)
         given = self._original if original is None else Table.from_native(original)
-        writer = self._report_writer(None if public else given, public=public)
+        writer = self._report_writer(None if public else given, public=public, title=title)
         write_files({path: writer}, private=() if public else (path,))
         return path
 
@@ -392,7 +407,12 @@ class Release:
         return write
 
     def _run_text(
-        self, run_file: Path, table: Path, record: Path | None, outputs: Mapping[str, str | Path | None]
+        self,
+        run_file: Path,
+        table: Path,
+        record: Path | None,
+        outputs: Mapping[str, str | Path | None],
+        title: str | None,
     ) -> str:
         """Return the text of the run file: the plan as it was resolved, and the files that were read and written."""
         from shoal.flow.resolved import resolved_call
@@ -405,7 +425,7 @@ class Release:
             )
         plan = replace(self.released.stated_plan, method=resolved_call(self.plan.method, self.released.runs))
         places = {name: None if place is None else Path(place) for name, place in outputs.items()}
-        output = OutputFiles(table, holder_record=Path("none") if record is None else record, **places)
+        output = OutputFiles(table, holder_record=Path("none") if record is None else record, title=title, **places)
         accept = Accepted(**dict.fromkeys(self._accepted, True))
         return format_run(RunFile(plan, InputFiles(source, self._previous), output, accept), run_file.parent)
 
@@ -439,11 +459,24 @@ class Release:
         tables = [self.table] if self._original is None else [self.table, self._original]
         return list(dict.fromkeys(path for table in tables for path in table.inputs))
 
-    def _report_writer(self, original: Table | None, *, public: bool) -> Callable[[Path], None]:
-        def write(path: Path) -> None:
+    def _report_writer(
+        self,
+        original: Table | None,
+        *,
+        public: bool,
+        title: str | None,
+        path: Path | None = None,
+        found: Sequence[WrittenFile | WrittenTable] = (),
+    ) -> Callable[[Path], None]:
+        """Return what writes a report; ``path`` is the table beside it, and ``found`` its bytes once it is written."""
+
+        def write(target: Path) -> None:
             from shoal.report.page import render_report
+            from shoal.report.reported_file import ReportedFile
 
             paired = None if original is None else self.released.paired(original)
-            write_text(path, render_report(self.released, paired, public=public))
+            digest = str(found[0].as_dict().get("sha256", "")) if found else ""
+            file = None if path is None else ReportedFile(path.name, digest)
+            write_text(target, render_report(self.released, paired, public=public, title=title, file=file))
 
         return write

@@ -124,7 +124,10 @@ def released_units(
     table, full = load(original, None, changes, reading or ReadOptions(), progress)
     units = read_units(table, full, ordered=of == Of.HISTORIES)
     if units is None or units.counted(of) is None or (of != Of.HOUSEHOLDS and full.unit is None):
-        raise ParameterError(f"k counts {of.noun}; name the column of the original with --unit or --household")
+        raise ParameterError(
+            f"k counts {of.noun}; name the column of the original with --unit (Python: unit=) or --household (Python: "
+            "household=)"
+        )
     return units.in_order(original_rows(table, released, schema, known))
 
 

@@ -11,14 +11,15 @@ import typer
 
 from shoal.cli import assess, compare, demo, dp, evaluate, methods, protect, run, schema, sign, verify
 from shoal.cli.compile import compile_command
+from shoal.cli.log_file import exit_code
 from shoal.cli.process import INTERRUPTED, Terminated, guarded_output, open_standard_files, sigterm_raises
-from shoal.errors import GroupTooSmall, ParameterError, RequirementNotMet, ShoalError, one_line
+from shoal.errors import ParameterError, ShoalError, one_line
 
 app = typer.Typer(
     name="shoal",
     help="Reduce the disclosure risk of microdata by k-anonymous microaggregation, with measured evidence.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -83,36 +84,43 @@ def _run() -> int:
     """Run a command and return the exit code."""
     try:
         code = app(prog_name="shoal", standalone_mode=False)
-    except (GroupTooSmall, RequirementNotMet) as problem:
-        _say(str(problem))
-        return 1
     except ShoalError as problem:
-        text = getattr(problem, "command_line", "") or str(problem)
-        _say(text.replace("nothing was written", _written()))
-        return 2
-    except Terminated:
-        _say(f"terminated; {_written()}")
-        return 143
-    except MemoryError:
-        _say(f"the table does not fit into memory; {_written()}")
-        return 2
+        code = exit_code(problem)
+        text = problem.command_line or str(problem)
+        return _fail(text if code == 1 else text.replace("nothing was written", _written()), problem, code)
+    except Terminated as problem:
+        return _fail(f"terminated; {_written()}", problem, 143)
+    except MemoryError as problem:
+        return _fail(f"the table does not fit into memory; {_written()}", problem, 2)
     except Exception as fault:
         if type(fault).__name__ == "NoArgsIsHelpError":  # shoal alone prints its help
             fault.show()  # type: ignore[attr-defined]
             return 2
         if hasattr(fault, "format_message"):  # an option or argument that typer does not accept
-            _say(str(ParameterError(_usage(fault))))
-            return 2
+            wrong = ParameterError(_usage(fault))
+            return _fail(str(wrong), wrong, 2)
         if os.environ.get("SHOAL_DEBUG"):
             raise
-        _say(  # the text of a foreign error may quote values of records: it is not shown
+        return _fail(  # the text of a foreign error may quote values of records: it is not shown
             f"internal error ({type(fault).__name__}); {_written()}. Report it with the output of the same command "
-            "under SHOAL_DEBUG=1, after removing confidential values"
+            "under SHOAL_DEBUG=1, after removing confidential values",
+            fault,
+            3,
         )
-        return 3
     if code == INTERRUPTED:  # typer returns it for Ctrl-C
-        _say(f"stopped; {_written()}")
+        return _fail(f"stopped; {_written()}", KeyboardInterrupt(), INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+def _fail(text: str, problem: BaseException, code: int) -> int:
+    """Print an error as a sentence, with --json also as JSON on standard output; returns the exit code."""
+    _say(text)
+    options = sys.argv[1:]
+    if "--json" in (options[: options.index("--")] if "--" in options else options):
+        from shoal.cli.flags import print_json
+
+        print_json({"error": {"type": type(problem).__name__, "message": text, "exit_code": code}})
+    return code
 
 
 def _usage(fault: Any) -> str:

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.log_file import logged
 from shoal.cli.standard_files import with_standard_input
 from shoal.errors import ParameterError
 
@@ -267,6 +268,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
         ),
         "json": (Json, False),
         "quiet": (Quiet, False),
+        "log": (_one(Path, "Append what is done, and when, to this file; it holds no values of records."), None),
     },
 }  # fmt: skip
 
@@ -419,7 +421,9 @@ def command(*groups: str, without: Sequence[str] = ()) -> Callable[[Callable[...
         def run(**values: Any) -> None:
             given = Given({name: values.pop(name) for name in shared})
             use_threads(given.values.get("threads"))
-            with with_standard_input(values, given.values.get("format")) as files:
+            name = function.__name__.removesuffix("_command")
+            standard = with_standard_input(values, given.values.get("format"))
+            with logged(given.values.get("log"), name), standard as files:
                 function(given, **files)
 
         parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]

@@ -29,6 +29,7 @@ def protect_command(
     public_report: Annotated[
         Path | None, typer.Option(help="Write the report for publication, without figures of the original.")
     ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the reports.", metavar="TEXT")] = None,
     holder_record: Annotated[
         str | None,
         typer.Option(
@@ -118,6 +119,7 @@ def protect_command(
                 report=report,
                 public_report=public_report,
                 run_file=save,
+                title=title,
                 overwrite=force,
             )
     if given.json:

@@ -12,7 +12,9 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from shoal.api.release import Release
+from shoal.cli.log_file import LoggedProgress, write_line
 from shoal.core.progress import SILENT, Progress
+from shoal.errors import in_words_of
 from shoal.schema.columns import ReleaseWeight
 
 
@@ -44,7 +46,7 @@ def drawn_progress(*, quiet: bool) -> Iterator[Progress]:
     """Draw progress on the terminal while the block runs; draws nothing where the output is no terminal."""
     screen = Console(stderr=True, markup=False, emoji=False)
     if quiet or not screen.is_terminal:
-        yield SILENT
+        yield LoggedProgress(SILENT)
         return
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
@@ -61,7 +63,7 @@ def drawn_progress(*, quiet: bool) -> Iterator[Progress]:
     )
     with bars, when_compiling(lambda _: drawn.note("compiling loops, once on this machine")):
         drawn = _Drawn(bars)
-        yield drawn
+        yield LoggedProgress(drawn)
 
 
 class _Drawn(Progress):
@@ -118,6 +120,8 @@ def draw_release(release: Release, paths: list[Path], confidential: Sequence[Pat
 def draw_warnings(texts: Iterable[str]) -> None:
     """Print what a person should know before the table is released."""
     for text in texts:
+        text = in_words_of(text, "command line")
+        write_line(text, "warning")
         console().print(Text.assemble("\n", ("warning:", "yellow"), " ", printable(text)))
 
 

@@ -111,7 +111,7 @@ def original_remarks(plan: Plan, prepared: Prepared) -> list[PersonRemark]:
         verb = "is" if len(found) == 1 else "are"
         text = (
             f"{names} {verb} constant within {kept} and may get several values in their rows; keep one value with "
-            "--constant (Python: constant=[...]), or state --constant none"
+            "--constant (Python: constant=[...]), or state --constant none (Python: constant=none)"
         )
         remarks.append(PersonRemark("constant-columns", text))
     return remarks
@@ -133,6 +133,6 @@ def check_relinking(remarks: tuple[object, ...]) -> None:
         if getattr(remark, "code", "") == "relinking":
             raise LinksNotAccepted(
                 f"{remark}: nothing was released; drop or coarsen these columns, declare them as quasi-identifiers, "
-                "protect whole histories with --of histories, or accept it with --accept-relinking (Python: "
-                "accept_relinking=True)"
+                'protect whole histories with --of histories (Python: of="histories"), or accept it with '
+                "--accept-relinking (Python: accept_relinking=True)"
             )

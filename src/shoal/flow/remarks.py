@@ -152,7 +152,8 @@ def _code_remarks(prepared: Prepared) -> tuple[Remark, ...]:
         if propose_kind(series, words_of(column.name), prepared.table.value_labels(column.name))[0] == Kind.NOMINAL:
             text = (
                 f'"{column.name}" has {series.drop_nulls().n_unique()} different whole numbers, which are averaged; if '
-                f"they are codes, state --nominal (Python: kinds=...) for it, if they are amounts, --numeric"
+                "they are codes, state --nominal (Python: kinds=...) for it, if they are amounts, --numeric (Python: "
+                "kinds=...)"
             )
             remarks.append(Remark("integer-codes", column.name, text))
     return tuple(remarks)

@@ -359,7 +359,7 @@ def _check_code(column: Column, values: Series) -> None:
     if column.role == Role.IDENTIFIER and known.n_unique() < known.len():
         raise DataError(
             f'column "{column.name}" has the same value in several rows, which a code would link; declare it as the '
-            "unit and keep links with --keep-links, or drop it"
+            "unit and keep links with --keep-links (Python: keep_links=True), or drop it"
         )
 
 

@@ -156,7 +156,7 @@ def _check_inputs(
     """Raise where an input was given that changes the groups and that the method cannot follow."""
     if time_limit is not None and "time_limit" not in info.injected:
         raise ParameterError(
-            f'method "{info.name}" has no time limit: it ends when its work is done; remove time_limit '
+            f'method "{info.name}" has no time limit: it ends when its work is done; remove time_limit= '
             '(command line: --time-limit), or choose method "auto"'
         )
     for part in ("stage", "advance", "note"):
@@ -167,6 +167,6 @@ def _check_inputs(
     weighted = column_weights is not None and bool((column_weights != 1).any())
     if weighted and info.data == "codes" and "column_weights" not in info.injected:
         raise ParameterError(
-            f'method "{info.name}" cannot weight columns; remove column_weights (command line: --column-weight), or '
+            f'method "{info.name}" cannot weight columns; remove column_weights= (command line: --column-weight), or '
             'choose method "auto"'
         )

@@ -292,8 +292,8 @@ class Assessment:
         """Return for each requirement the requested value, the achieved one, and whether that satisfies it."""
         if requirements.max_share is not None and self.persons is None:
             raise ParameterError(
-                "max_share counts rows of persons, and the table does not show whose they are; name --unit, or "
-                "--original and --record of a release (Python: unit=, original=, record=)"
+                "max_share counts rows of persons, and the table does not show whose they are; name --unit "
+                "(Python: unit=), or --original (Python: original=) and --record (Python: record=) of a release"
             )
         return requirements.achieved_by(self.figures())
 

@@ -18,6 +18,7 @@ from shoal.report.figures import bar, group_sizes, heat_map, histogram, two_bars
 from shoal.report.findings import applied_recodes, findings_for_information, findings_to_decide, public_findings
 from shoal.report.histograms import min_bar_records
 from shoal.report.persons_table import person_rows
+from shoal.report.reported_file import ReportedFile, report_date
 from shoal.schema.columns import Missing, Recode, Role
 from shoal.schema.requirements import Of
 from shoal.tables import Table
@@ -73,7 +74,14 @@ _ASSOCIATION = (
 )
 
 
-def page_contents(released: Released, original: Table | None, *, public: bool) -> dict[str, Any]:
+def page_contents(
+    released: Released,
+    original: Table | None,
+    *,
+    public: bool,
+    title: str | None = None,
+    file: ReportedFile | None = None,
+) -> dict[str, Any]:
     """Return all values that the template of the report reads."""
     manifest, schema = released.manifest, released.schema
     evidence = measure_evidence(released, None if public else original)
@@ -81,7 +89,9 @@ def page_contents(released: Released, original: Table | None, *, public: bool) -
     information = public_findings(released) if public else findings_for_information(released, evidence)
     size_figure, size_rows = group_sizes(released.grouping.size_histogram(), "sizes")
     contents = {
-        "title": "Report on a protected table" if public else "Protection report",
+        "title": title or ("Report on a protected table" if public else "Protection report"),
+        "file": file,
+        "date": report_date(),
         "public": public,
         "shown": evidence.before is not None,
         "released": released,
@@ -118,7 +128,7 @@ def page_contents(released: Released, original: Table | None, *, public: bool) -
         "dropped": [name for name in schema.named(Role.IDENTIFIER) if name not in schema.coded],
         "confidential": schema.named(Role.CONFIDENTIAL),
         "unchanged": [name for name in schema.named(Role.OTHER) if name not in schema.strata],
-        "short_fingerprint": manifest["output"]["fingerprint"].partition(":")[2][:16],
+        "short_fingerprint": _short_fingerprint(manifest, file),
         "sizes": released.grouping.sizes,
         "size_figure": size_figure,
         "size_rows": size_rows,
@@ -135,6 +145,12 @@ def page_contents(released: Released, original: Table | None, *, public: bool) -
         "two_bars": two_bars,
     }
     return contents | {"sections": _sections(contents)}
+
+
+def _short_fingerprint(manifest: Mapping[str, Any], file: ReportedFile | None) -> str:
+    """Return the beginning of the digest of the released file; of the fingerprint of its values without a file."""
+    whole = manifest["output"]["fingerprint"].partition(":")[2] if file is None or not file.sha256 else file.sha256
+    return str(whole)[:16]
 
 
 def _summary(*, public: bool, findings: int) -> str:

@@ -15,12 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal.flow.released import Released
+    from shoal.report.reported_file import ReportedFile
     from shoal.tables import Table
 
 _SPACE = "\N{NO-BREAK SPACE}"
 
 
-def render_report(released: Released, original: Table | None = None, *, public: bool = False) -> str:
+def render_report(
+    released: Released,
+    original: Table | None = None,
+    *,
+    public: bool = False,
+    title: str | None = None,
+    file: ReportedFile | None = None,
+) -> str:
     """Return the report of a release as HTML text.
 
     Parameters
@@ -46,7 +54,7 @@ def render_report(released: Released, original: Table | None = None, *, public: 
     """
     from shoal.report.contents import page_contents
 
-    return render_page("page.html.jinja", page_contents(released, original, public=public))
+    return render_page("page.html.jinja", page_contents(released, original, public=public, title=title, file=file))
 
 
 def render_page(template: str, contents: dict[str, Any]) -> str:

@@ -123,7 +123,8 @@ def undecided_text(guessed: Mapping[str, Column]) -> str:
     more = f" and {len(guessed) - len(shown)} more" if len(shown) < len(guessed) else ""
     columns = "1 column has" if len(guessed) == 1 else f"{len(guessed)} columns have"
     return (
-        f"{columns} no role: {', '.join(shown)}{more}; name each with --quasi, --confidential, --identifiers or "
-        "--other (released unchanged) or in a schema file, or give all unnamed columns one role with --unnamed other "
-        '(Python: other=[...], unnamed="other")'
+        f"{columns} no role: {', '.join(shown)}{more}; name each with --quasi (Python: quasi=), --confidential "
+        "(Python: confidential=), --identifiers (Python: identifiers=) or --other (Python: other=), which is released "
+        "unchanged, or in a schema file, or give all unnamed columns one role with --unnamed other (Python: "
+        'unnamed="other")'
     )

@@ -89,7 +89,7 @@ def check_person_plan(schema: Schema, requirements: Requirements, options: Perso
     if constant and schema.unit is None and schema.household is None:
         raise ParameterError(
             f'column "{constant[0]}" is to stay constant within persons, but no column says which rows belong to one '
-            'person; name it with --unit (Python: unit="patient_id"), or with --household'
+            'person; name it with --unit (Python: unit="patient_id"), or with --household (Python: household=)'
         )
     if histories or constant:
         reason = "of=histories" if histories else "columns that stay constant"
@@ -101,12 +101,17 @@ def check_person_plan(schema: Schema, requirements: Requirements, options: Perso
                 )
     for name in ("slots", "suppressed_weight"):
         if name in options.given() and not histories:
-            raise ParameterError(f"{name} is about histories; count these with --of histories, or leave it out")
+            raise ParameterError(
+                f"{name} is about histories; count these with --of histories (Python: of=...), or leave it out"
+            )
     if "weighting" in options.given() and (histories or not constant):
         raise ParameterError(
-            "weighting is about columns that stay constant within persons; name them with --constant"
+            "weighting is about columns that stay constant within persons; name them with --constant (Python: "
+            "constant=)"
             if not histories
             else "weighting does not apply to histories, in which each person has one row in each class; leave it out"
         )
     if options.slots == Slots.TIME and schema.time is None:
-        raise ParameterError("slots=time compares rows with equal times; name the time with --time, or choose last")
+        raise ParameterError(
+            "slots=time compares rows with equal times; name the time with --time (Python: time=), or choose last"
+        )

@@ -67,6 +67,8 @@ class OutputFiles:
         The report for the data holder; none if not given.
     public_report
         The report for publication; none if not given.
+    title
+        The title of the reports.
     """
 
     table: Path
@@ -74,6 +76,7 @@ class OutputFiles:
     holder_record: Path | None = None
     report: Path | None = None
     public_report: Path | None = None
+    title: str | None = None
 
     def __post_init__(self) -> None:
         _use_paths(self)
@@ -133,6 +136,8 @@ def _use_paths(files: InputFiles | OutputFiles) -> None:
     """Accept paths that are given as text."""
     for entry in fields(files):
         value = getattr(files, entry.name)
+        if entry.name == "title" and isinstance(value, str):
+            continue
         if isinstance(value, str) and value:
             object.__setattr__(files, entry.name, Path(value))
         elif not isinstance(value, Path) and not (value is None and entry.default is None):

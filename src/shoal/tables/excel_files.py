@@ -111,7 +111,9 @@ def _sheet_name(path: Path, book: Any, sheet: str | None) -> str:
         return sheet
     if len(names) != 1:
         shown = ", ".join(f'"{name}"' for name in names)
-        raise FileProblem(f"{path} has {len(names)} sheets: {shown}; name one with --sheet (sheet= in read_options)")
+        raise FileProblem(
+            f'{path} has {len(names)} sheets: {shown}; name one with --sheet (Python: read_options={{"sheet": ...}})'
+        )
     return names[0]
 
 
