@@ -64,8 +64,7 @@ def test_errors_are_json_too(people, words, kind, code):
 
 
 def test_a_violated_requirement_is_exit_code_1_and_json(people):
-    roles = ["--quasi", "age", "--confidential", "sex", "--identifiers", "name"]
-    result = run("protect", people, "-k", "3", *roles, "--l", "3", "-o", "safe.csv", "--json")
+    result = run("protect", people, "-k", "12", *ROLES, "-o", "safe.csv", "--json")
     assert result.code == 1
     assert json.loads(result.out)["error"]["exit_code"] == 1
 
