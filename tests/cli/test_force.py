@@ -85,5 +85,7 @@ def test_python_replaces_files_only_if_overwrite_is_true(tmp_path):
     for write, name in (
         (release.write, "safe.csv"), (release.report, "safe.html"), (encoding.save, "encoding.json"),
     ):  # fmt: skip
-        with pytest.raises(FileProblem, match=rf"{name} exists; choose another file, .* \(Python: overwrite=True\)"):
+        with pytest.raises(
+            FileProblem, match=rf"{name} exists; choose another file, or replace it with overwrite=True"
+        ):
             write(tmp_path / name)

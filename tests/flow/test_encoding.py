@@ -172,7 +172,7 @@ def test_text_in_a_numeric_column_is_refused_with_its_row_but_not_its_value():
 
 
 def test_a_known_mark_of_missing_values_is_recognised():
-    with pytest.raises(DataError, match="if NA marks a missing value, say so with --na-values NA"):
+    with pytest.raises(DataError, match="if NA marks a missing value, say so with na_values"):
         fit_column(series_of(["1", "NA", "3"]), numeric())
 
 

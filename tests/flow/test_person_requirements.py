@@ -171,7 +171,7 @@ def test_the_share_of_a_person_is_limited_and_implies_k_persons():
     assert limited.manifest["requirements"]["max_share"] == 0.2
     with pytest.raises(ParameterError, match=r"max_share=0\.001 is not achievable"):
         protect(table.drop("row"), max_share=0.001)
-    with pytest.raises(ParameterError, match=r"max_share limits the share of a person.*--unit"):
+    with pytest.raises(ParameterError, match=r"max_share limits the share of a person.*unit="):
         shoal.protect(table, 5, quasi=QUASI, max_share=0.2, unnamed="other")
     with pytest.raises(ParameterError, match="max_share=2 is not possible"):
         protect(table, max_share=2)

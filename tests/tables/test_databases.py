@@ -148,7 +148,9 @@ def test_dropped_columns_are_not_selected(place, monkeypatch):
 def test_an_existing_table_is_replaced_only_on_request(place):
     release = shoal.protect(f"{place}?table=people", 2, **ROLES)
     store(place, pl.DataFrame({"kept": [1]}), "safe")
-    with pytest.raises(FileProblem, match='the table "safe" exists; choose another name, or replace it with --force'):
+    with pytest.raises(
+        FileProblem, match='the table "safe" exists; choose another name, or replace it with overwrite=True'
+    ):
         release.write(f"{place}?table=safe")
     assert read_table(f"{place}?table=safe").names == ["kept"]
     assert list(Path().iterdir()) == []

@@ -483,7 +483,8 @@ def _not_numeric(series: Series, name: str) -> str:
                 set(stripped.gather(bad).unique().to_list()) & {"NA", "N/A", "n/a", "?", "-", ".", "NULL", "null"}
             )
             hint = (
-                f"; if {' and '.join(marks)} marks a missing value, say so with --na-values {','.join(marks)}"
+                f"; if {' and '.join(marks)} marks a missing value, say so with --na-values {','.join(marks)} (Python: "
+                "na_values of read_options=)"
                 if marks
                 else ""
             )
