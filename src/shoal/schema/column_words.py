@@ -1,6 +1,6 @@
 """Words in the names and labels of columns, and the role that each suggests.
 
-English, German and the usual abbreviations of surveys and registers. A name is cut into words at capitals, digits and
+English, German, French, Spanish, Italian, Dutch and the usual abbreviations of surveys and registers. A name is cut into words at capitals, digits and
 signs (``birthPlace``, ``birth_place``); a word that is not in the list is searched for listed words that it begins or
 ends with (``maritalcat``, ``lowbirthweight``). Lists are about what a column means, never about single data sets.
 """
@@ -35,7 +35,9 @@ _WORDS = {
     Meaning.IDENTIFIER: (
         "id ids uid uuid guid identifier name names surname firstname lastname forename fullname nachname vorname "
         "ssn nino passport email mail phone telephone telefon mobile fax iban account konto address adresse street "
-        "strasse url ip username login license licence mrn seqn seqno caseid personnr persnr matrikel"
+        "strasse url ip username login license licence mrn seqn seqno caseid personnr persnr matrikel nom prenom "
+        "nombre apellido apellidos cognome naam voornaam achternaam courriel correo telefono telefoon adresse "
+        "direccion indirizzo adres rue calle dni nif bsn nir passeport"
     ),
     Meaning.INSTITUTION: (
         "clinic hospital ward department dept school college university company firm employer institution centre "
@@ -63,7 +65,9 @@ _WORDS = {
         "metastasis parity gestational newborn fetus survive survived alive karnofsky karno ecog trt baseline "
         "performancestatus histology celltype cell organ graft donor rejection infect injury accident fracture "
         "seizure seizures asthmatic wheeze cardiac coronary angina chd cvd mi attack sugar fasting fbs ecg thal "
-        "oldpeak aspirin tablet pill vomiting nausea fatigue"
+        "oldpeak aspirin tablet pill vomiting nausea fatigue diagnostic diagnostico diagnosi maladie enfermedad "
+        "malattia ziekte traitement tratamiento trattamento behandeling behandlung sante salud salute gezondheid "
+        "fumeur fumador fumatore roker raucher grossesse embarazo hopital douleur dolor"
     ),
     Meaning.CONFIDENTIAL: (
         "salary salaries wage wages lwage earnings earn gehalt lohn revenue profit debt debts credit loan mortgage "
@@ -77,7 +81,9 @@ _WORDS = {
         "attrition involvement knowledge agree disagree views liberal conservative ideol democrat republican "
         "president government war policy euthanasia guns tolerance econ economic economy driving text tv "
         "television internet screen gambling cheating punish bully bullying depress lonely esteem stress worry "
-        "worried answer answers response responses takeup risk averse personality openness vocab probability prob"
+        "worried answer answers response responses takeup risk averse personality openness vocab probability prob "
+        "salaire salario stipendio salaris loon dette deuda debito schuld schulden religione geloof kirche "
+        "partido partito partij impot impuesto dividend bonus uitkering pensioen rente zufriedenheit satisfaccion"
     ),
     Meaning.QUASI: (
         "income inc rinc linc einkommen stay demo population age mage fage xage agegroup alter sex gender "
@@ -97,7 +103,13 @@ _WORDS = {
         "seniority promotion manager role career travel distance commute level rank position coll marr maritl mar "
         "ed dad mum mam guardian boys girls livingarea region4 region5 lives living arrangement migrant tribe "
         "caste clan nativity origin ancestry dependents numdep dep owns owner ownership flat dwelling rooms "
-        "players draft team patientclass category jobclass class"
+        "players draft team patientclass category jobclass class sexe sexo sesso geslacht edad leeftijd "
+        "naissance nacimiento nascita geboorte geboortedatum fecha codepostal commune ville ciudad citta comune "
+        "gemeente plaats regione provincia provincie departement departamento pais paese nationalite nacionalidad "
+        "nazionalita nationaliteit langue idioma lingua taal metier ocupacion professione beroep emploi empleo "
+        "lavoro werk etudes educacion istruzione opleiding diplome titulo marie estadocivil civil familienstand "
+        "staatsangehoerigkeit etatcivil enfants hijos figli kinderen kinder menage hogar famiglia gezin haushalt "
+        "revenu ingresos reddito inkomen taille altura altezza lengte gewicht groesse"
     ),
     Meaning.WEIGHT: (
         "fnlwgt finalweight samplingweight sampleweight surveyweight pweight pwgt wgt dweight pspwght hhwt perwt "

@@ -98,12 +98,23 @@ def propose_column(table: Table, name: str, *, health: bool = False) -> Column:
         return Column(name, Role.OTHER, Kind.NOMINAL, reason=reason, role_stated=False)
     words = (*words_of(name), *words_of(table.variable_label(name) or ""))
     kind, order, kind_reason = propose_kind(series, words, labels)
-    role, role_reason = _infer_role(series, words, health=health)
+    own = words_of(name)
+    role, role_reason = _infer_role(series, own if _is_clear(own) else words, health=health)
     form = "" if role_reason.startswith("its values") else _kind_hint(series, kind)
     return Column(
         name, role or Role.OTHER, kind, order=order, reason=f"{role_reason}; {kind_reason}{form}",
         role_stated=role is not None,
     )  # fmt: skip
+
+
+def _is_clear(words: tuple[str, ...]) -> bool:
+    """Return whether the name alone says what a column is, so that words of its label need not be read.
+
+    A label is a sentence, such as the question of an interview, and mentions other things too.
+    """
+    telling = (Meaning.IDENTIFIER, Meaning.HEALTH, Meaning.CONFIDENTIAL, Meaning.QUASI, Meaning.WEIGHT)
+    found = [word for meaning in telling if (word := first_with(words, meaning))]
+    return any(word not in WEAK for word in found)
 
 
 def _kind_hint(series: nw.Series[Any], kind: Kind) -> str:
