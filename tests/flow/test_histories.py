@@ -310,7 +310,7 @@ def test_links_with_another_count_state_who_is_alone():
 def test_histories_do_not_stop_at_columns_that_relink():
     table = visits().with_columns(born=pl.col("patient").str.slice(1).cast(int) + 1900)
     choices = {"other": ["row", "born"], "keep_links": None, "method": "auto"}
-    with pytest.raises(shoal.errors.LinksNotAccepted, match="of=.histories"):
+    with pytest.raises(shoal.errors.LinksNotAccepted, match=r"of=.histories"):
         protect(table, **choices, of="units")
     assert protect(table, **choices, of="histories").k >= 4
 

@@ -185,6 +185,13 @@ def test_nested_columns_are_asked_about_and_not_compared(library):
     assert pl.DataFrame(release)["visits"].to_list() == frame["visits"].to_list()
 
 
+def test_the_name_comes_before_the_label():
+    frame = pl.DataFrame({"educ": ["a", "b", "c"] * (N // 3), "q17": ["a", "b", "c"] * (N // 3)})
+    labels = Labels(variable=dict.fromkeys(frame.columns, "What is the last grade that you completed?"))
+    schema = infer_schema(Table(nw.from_native(frame, eager_only=True), labels=labels))
+    assert [column.role for column in schema.columns] == [Role.QUASI, Role.CONFIDENTIAL]
+
+
 def test_a_weight_that_is_missing_or_zero_is_that_of_a_body():
     assert proposed(wgt=[float(i + 1) for i in range(N)]).sampling_weight == "wgt"
     for values in ([None, *(float(i + 1) for i in range(N - 1))], [float(i) for i in range(N)]):

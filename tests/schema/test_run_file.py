@@ -294,10 +294,10 @@ def test_a_run_file_is_private_and_replaces_no_input(tmp_path):
     path = tmp_path / "release.toml"
     path.write_text("old")
     path.chmod(0o644)
-    shoal.save_run(run, path)
+    shoal.save_run(run, path, overwrite=True)
     assert path.stat().st_mode & 0o777 == 0o600
     with pytest.raises(shoal.errors.FileProblem, match="the output is the input"):
-        shoal.save_run(run, tmp_path / "people.csv")
+        shoal.save_run(run, tmp_path / "people.csv", overwrite=True)
 
 
 def test_what_cannot_be_stored_is_one_sentence(tmp_path):
