@@ -1,8 +1,9 @@
 """Words in the names and labels of columns, and the role that each suggests.
 
-English, German, French, Spanish, Italian, Dutch and the usual abbreviations of surveys and registers. A name is cut into words at capitals, digits and
-signs (``birthPlace``, ``birth_place``); a word that is not in the list is searched for listed words that it begins or
-ends with (``maritalcat``, ``lowbirthweight``). Lists are about what a column means, never about single data sets.
+English, German, French, Spanish, Italian, Dutch and the usual abbreviations of surveys and registers. A name is cut
+into words at capitals, digits and signs (``birthPlace``, ``birth_place``); a word that is not in the list is searched
+for listed words that it begins or ends with (``maritalcat``, ``lowbirthweight``). Lists are about what a column means,
+never about single data sets.
 """
 
 from __future__ import annotations
