@@ -134,7 +134,7 @@ def protected(data, k, arguments):
         given.setdefault("unnamed", "other")
     if "release_weight" in inspect.signature(shoal.protect).parameters:
         given.setdefault("release_weight", "unchanged")
-    return shoal.protect(data, k, **given)
+    return shoal.protect(data, k, accept_loss=True, **given)
 
 
 def released_table(release):

@@ -59,12 +59,12 @@ def test_constants_averaged_by_row_groups_are_caught(monkeypatch, tmp_path):
     monkeypatch.setattr(group_persons.Grouped, "grouping_of", lambda grouped, _: grouped.grouping)
     with pytest.raises(RequirementNotMet, match=r'"age" is to stay constant, but \d+ persons or households have'):
         protect(visits(seed=1))
-    monkeypatch.setattr("shoal.flow.released.require_constant", lambda *_: None)
+    monkeypatch.setattr("shoal.privacy.kept_constants.require_constant", lambda *_: None)
     release = protect(visits(seed=1))
     with pytest.raises(RequirementNotMet, match="as written, columns are to stay constant"):
         release.write(tmp_path / "safe.csv")
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr("shoal.flow.recount_file.require_one_each", lambda *_: None)
+    monkeypatch.setattr("shoal.privacy.kept_constants.require_one_each", lambda *_: None)
     paths = release.write(tmp_path / "safe.csv")  # the recount outside finds it as well
     found = pl.read_csv(paths[0]).with_columns(
         original_order(visits(seed=1), record_of(paths))["patient"].alias("whose")

@@ -12,7 +12,6 @@ import shoal
 from shoal.core.equal_histories import position_labels
 from shoal.errors import RequirementNotMet
 from shoal.flow import group_persons, nested_requirements
-from shoal.flow import released as released_stage
 
 from naive import persons as naive
 
@@ -110,7 +109,7 @@ def test_rows_with_equal_values_are_distinguished_by_their_position(monkeypatch)
     monkeypatch.setattr(group_persons, "histories_satisfied", lambda _, rows, *__, **___: rows)
     with pytest.raises(RequirementNotMet, match="at one position of persons with equal histories"):
         shoal.protect(two_visits(), 4, l=2, **given)
-    monkeypatch.setattr(released_stage, "require_at_positions", lambda *_: None)
+    monkeypatch.setattr("shoal.flow.history_positions.require_at_positions", lambda *_: None)
     assert shoal.protect(two_visits(), 4, l=2, **given).assessment.l == 2
 
 

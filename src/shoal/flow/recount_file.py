@@ -16,7 +16,6 @@ from shoal.errors import ParameterError
 from shoal.flow.released import recount_table
 from shoal.flow.units import Integers, UnitIndex, require_same_persons
 from shoal.privacy.k_anonymity import Classes, require_k
-from shoal.privacy.kept_constants import require_one_each
 from shoal.schema.columns import Schema
 from shoal.schema.requirements import Of, Requirements
 from shoal.tables import Table, read_table
@@ -89,6 +88,8 @@ def recount_file(
                 units, position = codes, None if position is None else np.arange(codes.size)
         for names, owners in persons.constants(schema, of) if schema.constant else ():
             values = written_numbers(path, target, table, names)
+            from shoal.privacy.kept_constants import require_one_each
+
             require_one_each(values, owners, f"{target}: as written, columns are")
     written = read_back(path, target, table, schema.counted, units, position, expected=expected)
     require_k(Classes(written.class_sizes, written.class_units, of), requirements.k, f"{target}: as written, ")

@@ -19,7 +19,6 @@ from shoal.core.progress import SILENT, Progress
 from shoal.core.text import text_of
 from shoal.errors import LossNotAccepted, ParameterError, RequirementNotMet, SchemaError
 from shoal.flow.group import Grouped, MethodRun
-from shoal.flow.history_positions import require_at_positions
 from shoal.flow.manifest import build_manifest
 from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
@@ -28,7 +27,6 @@ from shoal.flow.row_order import RowOrder, draw_order, unchanged_order
 from shoal.flow.units import Integers, UnitIndex, codes_of
 from shoal.methods.contract import Outcome
 from shoal.privacy.k_anonymity import Classes, class_labels, count_classes, require_k, verify_k
-from shoal.privacy.kept_constants import require_constant
 from shoal.recoding.loss import Loss
 from shoal.schema.columns import Column, Role, Schema
 from shoal.schema.plan import JsonDict, Plan
@@ -346,6 +344,8 @@ def recount_table(
 
 def _require_constants(table: Table, schema: Schema, of: Of, persons: UnitIndex) -> None:
     """Raise where a column that has to stay constant within persons or households has several values in one."""
+    from shoal.privacy.kept_constants import require_constant
+
     for names, owners in persons.constants(schema, of):
         require_constant(table, names, owners)
 
@@ -398,6 +398,8 @@ def _assessed(
     )  # fmt: skip
     require(assessment, requirements)
     if classes.of == Of.HISTORIES and persons is not None:
+        from shoal.flow.history_positions import require_at_positions
+
         require_at_positions(table, schema, requirements, persons)
     return Recount(classes, assessment, {column.name: column.distance.name for column in values})
 

@@ -15,8 +15,6 @@ from shoal.errors import LinksNotAccepted
 from shoal.flow.prepare import Prepared
 from shoal.flow.units import UnitIndex
 from shoal.privacy.k_anonymity import class_labels
-from shoal.privacy.person_risk import linked_risk
-from shoal.privacy.relinking import measure_relinking
 from shoal.schema.columns import Role
 from shoal.schema.constant_columns import constant_columns
 from shoal.schema.person_numbers import RepeatedNumber, repeated_numbers
@@ -54,6 +52,8 @@ def person_remarks(plan: Plan, table: Table, units: UnitIndex | None) -> list[Pe
         return []
     if plan.schema.keep_links:
         return [_linked_remark(plan, table, units)]
+    from shoal.privacy.relinking import measure_relinking
+
     remarks = []
     found = measure_relinking(table, units.unit)
     share = found.without_order / found.histories if found.histories else 0.0  # the order of the rows is random
@@ -78,6 +78,8 @@ def person_remarks(plan: Plan, table: Table, units: UnitIndex | None) -> list[Pe
 
 def _linked_remark(plan: Plan, table: Table, units: UnitIndex) -> PersonRemark:
     """Return how many persons are alone with their rows, which are linked although k does not count histories."""
+    from shoal.privacy.person_risk import linked_risk
+
     labels = class_labels(table, plan.schema.protected)
     risk = linked_risk(labels, canonical_labels(units.unit))
     alone, few = float((risk > 0.999).mean()), float((risk * plan.requirements.k > 1 + 1e-9).mean())
