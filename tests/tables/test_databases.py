@@ -8,8 +8,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -308,3 +310,39 @@ def test_a_missing_driver_is_named(tmp_path, monkeypatch):
 def test_names_of_databases_are_known():
     assert is_database("duckdb:///a.duckdb")
     assert not any(map(is_database, ["a.csv", Path("sqlite:///a.db"), None, "http://a.b", "C://x.csv"]))
+
+
+def test_persons_are_counted_in_what_was_stored(place, monkeypatch):
+    """A stored table with too few persons in a class, or with its rows in another order, never becomes visible."""
+    stays = pl.DataFrame({
+        "patient": [f"p{i % 12}" for i in range(36)], "age": [20 + i % 12 * 5 + i // 12 for i in range(36)],
+        "ward": ["a", "b", "c"] * 12,
+    })  # fmt: skip
+    roles = {"quasi": ["age"], "unit": "patient", "other": ["ward"], "method": "mdav", "accept_relinking": True}
+    release = shoal.protect(stays, 3, **roles)
+    release.write(f"{place}?table=safe")
+    stored = pl.DataFrame({name: read_table(f"{place}?table=safe").column(name).to_list() for name in ("age", "ward")})
+    whose = stays["patient"].gather(release.released.order.original_rows)
+    counts = stored.with_columns(whose).group_by("age").agg(pl.col("patient").n_unique())["patient"]
+    assert counts.min() == release.k >= 3
+    drop(place, "safe")
+    same = np.zeros_like(release.released.units)
+    monkeypatch.setattr(release, "released", replace(release.released, units=same))  # one person has all rows
+    with pytest.raises(GroupTooSmall, match="fewer than k=3 persons"):
+        release.write(f"{place}?table=safe", overwrite=True)
+    assert "safe" not in tables(place)
+
+
+def test_rows_in_another_order_are_refused_where_persons_are_counted(place, monkeypatch):
+    stays = pl.DataFrame({"patient": list("abcdef"), "age": [20, 21, 22, 40, 41, 42]})
+    release = shoal.protect(stays, 3, quasi=["age"], unit="patient", method="mdav")
+    labels = database_release.class_labels
+    calls = iter([slice(None, None, -1), slice(None)])
+    monkeypatch.setattr(
+        database_release, "class_labels", lambda table, names: np.append(labels(table, names), 9)[next(calls)]
+    )
+    with pytest.raises(FileProblem, match="not read back in the order of the release"):
+        release.write(f"{place}?table=safe")
+    assert "safe" not in tables(place)
+    with pytest.raises(ParameterError, match="histories, whose rows have an order"):
+        shoal.protect(stays, 3, quasi=["age"], unit="patient", of="histories").write(f"{place}?table=safe")
