@@ -202,3 +202,18 @@ def test_declared_codes_move_with_their_rows_where_these_are_shuffled(tmp_path):
     assert written["same"].tolist() != frame["same"].tolist()
     assert sorted(written["same"]) == sorted(frame["same"])
     assert ((written["wage"] == -1) == (written["same"] == -1)).all()
+
+
+@pytest.mark.parametrize("method", ["mdav", "mona-2d", "own-eeg", "projection", "nominal", "auto"])
+@pytest.mark.parametrize("policy", ["fill", "suppress"])
+@pytest.mark.filterwarnings("error")
+def test_a_column_without_any_applicable_value_is_no_problem(method, policy):
+    kind = "nominal" if method in {"own-eeg", "nominal"} else "numeric"
+    values = [1.0, None, 1.0, 1.0, None, 1.0, 1.0, 1.0, None, 1.0, 1.0, 1.0]
+    frame = pl.DataFrame({"a": [None if x is None else "x" for x in values] if kind == "nominal" else values})
+    release = shoal.protect(
+        frame, 3, quasi=["a"], kinds={"a": kind}, method=method, missing=policy, accept_loss=True,
+        not_applicable={"a": ["x" if kind == "nominal" else "1"]},
+    )  # fmt: skip
+    assert release.k >= 3
+    assert release.loss.information_loss == 0

@@ -43,7 +43,7 @@ def arrays(kind):
 
 def tables():
     for kind, value, dtype in (("nominal", "x", TEXT), ("ordinal", "x", TEXT), ("numeric", 1.0, NUMBER)):
-        for missing in ("error", "by-pattern", "impute", "category"):
+        for missing in ("error", "fill", "suppress", "by-pattern", "impute", "category"):
             policy = {"missing": missing}
             yield f"{kind}, all missing, {missing}", frame(12, (None, dtype)), kind, policy
             yield f"{kind}, one of two missing, {missing}", frame(12, (None, dtype), (value, dtype)), kind, policy

@@ -148,7 +148,9 @@ def whole_loss(task: ColumnTask, emptied: NDArray[np.bool_], loss: ColumnLoss | 
 
 
 def _share(emptied: NDArray[np.bool_], known: NDArray[np.bool_], weights: NDArray[np.float64] | None) -> float:
-    """Return the share of the known cells that were emptied."""
+    """Return the share of the known cells that were emptied; 0 where none is known."""
+    if not known.any():
+        return 0.0
     if weights is None:
         return float(emptied.sum() / known.sum())
     return float(weights[emptied].sum() / weights[known].sum())
