@@ -203,6 +203,8 @@ def search_work(n: int, k: int, effort: Effort, *, d: int = 10) -> SearchWork:
     >>> search_work(500_000, 5, "balanced").options
     {'passes': 3, 'sweeps': 10, 'costly_sweeps': 30}
     """
+    if effort == "fast" and d > MANY_ATTRIBUTES and WHOLE_RECORDS < n <= MIDDLE_RECORDS:
+        return _level(0)  # its first groups are quick and coarse
     if effort == "fast":
         return _work(*FAST_LEVELS[(n > WHOLE_RECORDS) + (n > MIDDLE_RECORDS)])
     if n <= CHAIN_RECORDS:
