@@ -147,6 +147,10 @@ class LossNotAccepted(RequirementNotMet):
     """A release would lose more than everything or empty a column, which the user did not accept."""
 
 
+class DerivedNotAccepted(RequirementNotMet):
+    """Unchanged columns give a protected one back exactly, which the user did not accept."""
+
+
 class LinksNotAccepted(RequirementNotMet):
     """The released columns put the rows of too many persons together again, which the user did not accept."""
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.errors import DerivedNotAccepted
 from shoal.flow.derived_columns import find_derived
 from shoal.schema.inference import bare_schema
 from shoal.tables import Table
@@ -92,13 +93,30 @@ def test_a_city_determines_its_region_and_a_unique_number_determines_nothing():
     assert found(frame, ["region", "city"]) == {}, "both are protected"
 
 
-def test_the_release_reports_the_leak_without_values():
+SENTENCE = '"age" is protected, but the released columns give it back in 100 % of the records: it is '
+
+
+@pytest.mark.parametrize("rule", ['"total" minus "days"', '"again"', '"birth" but for a factor'])
+def test_a_release_that_gives_a_protected_column_back_stops_unless_accepted(rule):
     _, frame = base()
-    frame = frame.with_columns(total=frame["age"] + frame["days"])
-    release = shoal.protect(frame, 3, quasi=["age"], unnamed="other", method="mdav")
-    texts = [remark.text for remark in release.released.remarks if remark.code == "derived-column"]
-    assert texts == [
-        '"age" is protected, but the released columns give it back in 100 % of the records: it is "total" minus "days"'
-    ]
-    safe = shoal.protect(frame, 3, quasi=["age", "total"], unnamed="other", method="mdav")
-    assert not [remark for remark in safe.released.remarks if remark.code == "derived-column"]
+    more = {"total": frame["age"] + frame["days"], "again": frame["age"], "birth": -frame["age"]}
+    name = rule.split('"')[1]
+    frame = frame.with_columns(more[name].alias(name))
+    with pytest.raises(DerivedNotAccepted) as stopped:
+        shoal.protect(frame, 3, quasi=["age"], unnamed="other", method="mdav")
+    assert str(stopped.value).startswith(SENTENCE + rule)
+    release = shoal.protect(frame, 3, quasi=["age"], unnamed="other", method="mdav", accept_derived=True)
+    texts = [remark.text for remark in release.released.remarks if remark.code == "derived-exactly"]
+    assert texts == [SENTENCE + rule]
+    safe = shoal.protect(frame, 3, quasi=["age", name], unnamed="other", method="mdav")
+    assert not [remark for remark in safe.released.remarks if remark.code == "derived-exactly"]
+    coarse = shoal.protect(frame, 3, quasi=["age"], unnamed="other", method="mdav", before={name: "round 50"})
+    assert not [remark for remark in coarse.released.remarks if remark.code == "derived-exactly"]
+
+
+def test_a_dependency_is_a_finding_and_does_not_stop():
+    rng = np.random.default_rng(1)
+    city = rng.integers(0, 12, 200)
+    frame = pl.DataFrame({"region": [f"r{c % 3}" for c in city], "city": [f"c{c}" for c in city]})
+    release = shoal.protect(frame, 3, quasi=["region"], other=["city"], method="mdav")
+    assert "derived-column" in [remark.code for remark in release.released.remarks]

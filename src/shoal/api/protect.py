@@ -15,6 +15,7 @@ from shoal.core.arguments import checked
 from shoal.core.grouping import Grouping, check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError, suggestion
+from shoal.flow.derived_columns import check_derived
 from shoal.flow.encoding import fit_encoding
 from shoal.flow.group import Blocks, Grouped, find_blocks, group_records
 from shoal.flow.prepare import MethodData, Prepared, prepare
@@ -38,6 +39,7 @@ SCHEMA_FIELDS = (
     "quasi", "confidential", "identifiers", "other", "unnamed", "unit", "household", "time", "kinds", "orders",
     "column_weights", "strata", "sampling_weight", "release_weight", "known", "missing", "recode", "hierarchies",
     "constant", "keep_links", "before", "after", "shuffle", "not_applicable",
+    "keep",
 )  # fmt: skip
 """Arguments that change the schema."""
 REQUIREMENT_FIELDS = ("of", "max_size", "global_recoding", "l", "l_kind", "c", "p", "alpha", "t", "beta", "max_share")
@@ -81,6 +83,7 @@ def protect(
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
     shuffle: bool | None = None,
+    keep: Sequence[str] | None = None,
     global_recoding: bool = False,
     decimals: Decimals = "input",
     sums: Sums = "rounded",
@@ -104,6 +107,7 @@ def protect(
     accept_second_release: bool = False,
     accept_loss: bool = False,
     accept_relinking: bool = False,
+    accept_derived: bool = False,
     progress: Progress = SILENT,
 ) -> Release:
     """Protect a table: group at least k records and replace their quasi-identifiers by one representative.
@@ -191,6 +195,8 @@ def protect(
         Steps after grouping on the representatives of quasi-identifiers, ``{"income": "round 100"}``.
     shuffle
         Release the rows in a random order; the holder's record keeps it.
+    keep
+        Rules between columns that the original obeys and the release keeps: ``["start <= end", "a + b = c"]``.
     global_recoding
         Records with identical quasi-identifiers stay in one group, so that equal values are always replaced by the same
         value; otherwise they may be separated (local recoding), which loses less.
@@ -244,6 +250,9 @@ def protect(
     accept_relinking
         With a unit: allow a release whose columns put the rows of more than 5 % of the persons with several rows
         together again; otherwise :class:`shoal.errors.LinksNotAccepted` is raised.
+    accept_derived
+        Allow a release whose unchanged columns give a protected one back exactly, as a copy, a sum or a difference;
+        otherwise :class:`shoal.errors.DerivedNotAccepted` is raised.
     progress
         Progress callback.
 
@@ -272,7 +281,7 @@ def protect(
     plan = Plan(full_schema, requirements, call, decimals, sums, reading, persons, keep_moments)
     return run_plan(
         table, plan, previous=previous, accept_second_release=accept_second_release, accept_loss=accept_loss,
-        accept_relinking=accept_relinking, progress=progress,
+        accept_relinking=accept_relinking, accept_derived=accept_derived, progress=progress,
     )  # fmt: skip
 
 
@@ -295,6 +304,7 @@ def run_plan(
     accept_second_release: bool = False,
     accept_loss: bool = False,
     accept_relinking: bool = False,
+    accept_derived: bool = False,
     progress: Progress = SILENT,
 ) -> Release:
     """Run a plan on a table: fit, prepare, group, satisfy, recode, recount.
@@ -305,7 +315,7 @@ def run_plan(
         The table.
     plan
         Schema, requirements and method.
-    previous, accept_second_release, accept_loss, accept_relinking
+    previous, accept_second_release, accept_loss, accept_relinking, accept_derived
         As in :func:`protect`.
     progress
         Progress callback.
@@ -342,7 +352,12 @@ def run_plan(
         check_loss(prepared, released)
     if not accept_relinking:
         check_relinking(released.remarks)
-    given = {"loss": accept_loss, "relinking": accept_relinking, "second_release": accept_second_release}
+    if not accept_derived:
+        check_derived(released.remarks)
+    given = {
+        "loss": accept_loss, "relinking": accept_relinking, "derived": accept_derived,
+        "second_release": accept_second_release,
+    }  # fmt: skip
     earlier = Path(previous) if isinstance(previous, str | Path) else None
     return Release(released, table, previous=earlier, accepted=[name for name, value in given.items() if value])
 
@@ -351,6 +366,10 @@ def prepared_with_steps(
     table: Table, schema: Schema, least: int, previous: HolderRecord | str | Path | None = None
 ) -> Prepared:
     """Return a table ready to be grouped, after the steps before grouping that its schema states, if any."""
+    if schema.keep:
+        from shoal.flow.kept_rules import check_rules
+
+        check_rules(table, schema)
     if not any(column.before for column in schema.columns):
         return prepare(table, fit_encoding(table, schema, distributions=False), k=least)
     from shoal.flow.stepped import apply_steps, earlier_shift_key

@@ -53,7 +53,7 @@ class Release:
     previous
         The file of the holder's record that the release starts from, if it does.
     accepted
-        What was accepted: ``loss``, ``relinking``, ``second_release``.
+        What was accepted: ``loss``, ``relinking``, ``derived``, ``second_release``.
 
     Examples
     --------

@@ -124,7 +124,8 @@ def run_again(
     table = replace(table, inputs=(*table.inputs, path))
     release = run_plan(
         table, replace(plan, schema=schema), previous=run.input.previous, accept_loss=run.accept.loss,
-        accept_relinking=run.accept.relinking, accept_second_release=run.accept.second_release, progress=progress,
+        accept_relinking=run.accept.relinking, accept_derived=run.accept.derived,
+        accept_second_release=run.accept.second_release, progress=progress,
     )  # fmt: skip
     progress.stage("writing")
     written = release.write(

@@ -197,6 +197,12 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
             None,
         ),
         "after": (_names("Step after grouping on representatives, such as round 100. Repeatable.", "NAME=STEP"), None),
+        "keep": (
+            _names(
+                'Rule between columns that is kept: "start<=end", "wage+rent=income"; also <. Repeatable.', "RULE"
+            ),
+            None,
+        ),
         "shuffle": (
             Annotated[bool, typer.Option("--shuffle", help="Rows in a random order, which the holder's record keeps.")],
             False,
@@ -354,6 +360,7 @@ class Given:
                 "before": _steps(self.values.get("before"), "--before"),
                 "after": _steps(self.values.get("after"), "--after"),
                 "shuffle": self.values.get("shuffle") or None,  # a schema file may state it
+                "keep": self.values.get("keep") or None,
             }
         return arguments
 

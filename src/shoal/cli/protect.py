@@ -49,6 +49,10 @@ def protect_command(
         bool,
         typer.Option("--accept-loss", help="Allow a loss over 100 %, or a column with one value left in the output."),
     ] = False,
+    accept_derived: Annotated[
+        bool,
+        typer.Option("--accept-derived", help="Allow unchanged columns that give a protected one back exactly."),
+    ] = False,
     accept_relinking: Annotated[
         bool,
         typer.Option("--accept-relinking", help="Allow columns that put the rows of a person together again (--unit)."),
@@ -109,6 +113,7 @@ def protect_command(
                 accept_second_release=accept_second_release,
                 accept_loss=accept_loss,
                 accept_relinking=accept_relinking,
+                accept_derived=accept_derived,
                 progress=progress,
             )
             progress.stage("writing")

@@ -173,6 +173,12 @@ def _step_rows(entry: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def _rule_rows(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the lines about rules between columns."""
+    changed = ", ".join(f"{cells:,} of {name}" for name, cells in entry.get("changed_cells", {}).items())
+    return [("rules kept", f"{', '.join(entry['kept'])} (cells changed: {changed or 'none'})")] if entry else []
+
+
 def _k_text(release: Release) -> str:
     """Return what k counts where that is not records."""
     classes = release.classes
@@ -207,6 +213,7 @@ def _summary(release: Release) -> list[tuple[str, str]]:
         ),
         *_person_rows(manifest.get("person_groups", {}), manifest["input"]["records"]),
         *_step_rows(manifest.get("steps", {})),
+        *_rule_rows(manifest.get("rules", {})),
         ("information loss", f"{100 * loss.information_loss:.2f} %" + _loss_apart(release)),
     ]
     if release.schema.sampling_weight is not None:

@@ -1,4 +1,4 @@
-"""What follows recoding: steps on representatives, and the loss against the table before all steps.
+"""What follows recoding: steps on representatives, rules between columns, and the loss against the original table.
 
 A step after grouping is a function of the representative alone, so equal values stay equal: classes stay as they are or
 join, and none becomes smaller than k.
@@ -7,12 +7,14 @@ join, and none becomes smaller than k.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import narwhals as nw
 
 from shoal.errors import SchemaError
 from shoal.flow.encoding import from_polars
+from shoal.flow.group import Grouped
 from shoal.flow.prepare import Prepared
 from shoal.flow.step_loss import loss_against_original
 from shoal.flow.step_values import FittedStep, fit_step
@@ -27,15 +29,40 @@ if TYPE_CHECKING:
 _TEXTS = {Recode.RANGE, Recode.SET, Recode.HIERARCHY}
 
 
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """Quasi-identifiers as they are released.
+
+    Parameters
+    ----------
+    columns
+        The columns, one value per record.
+    losses
+        Their losses.
+    after
+        How many cells of a column steps after grouping changed.
+    repaired
+        How many cells of a column were changed to keep rules between columns.
+    """
+
+    columns: dict[str, Series]
+    losses: dict[str, ColumnLoss]
+    after: dict[str, int] = field(default_factory=dict)
+    repaired: dict[str, int] = field(default_factory=dict)
+
+
 def after_recoding(
-    prepared: Prepared, columns: Mapping[str, Series], losses: Mapping[str, ColumnLoss], recodes: Mapping[str, Recode]
-) -> tuple[dict[str, Series], dict[str, ColumnLoss], dict[str, int]]:
-    """Return the released columns after all steps, their loss, and the cells that steps after grouping changed.
+    prepared: Prepared, grouped: Grouped, columns: Mapping[str, Series], losses: Mapping[str, ColumnLoss],
+    recodes: Mapping[str, Recode],
+) -> Finished:  # fmt: skip
+    """Return the released columns after all steps and rules, and their loss.
 
     Parameters
     ----------
     prepared
         The table that was grouped.
+    grouped
+        Its groups.
     columns
         The recoded quasi-identifiers, one value per record.
     losses
@@ -54,13 +81,19 @@ def after_recoding(
                 "before grouping, or another recode"
             )
         found[name], changed[name] = _after_steps(columns[name], column.after)
+    repaired: dict[str, int] = {}
+    if prepared.schema.keep:
+        from shoal.flow.kept_rules import keep_rules
+
+        schema = prepared.schema
+        found, repaired = keep_rules(prepared, found, recodes, lambda name: grouped.grouping_of(schema[name]))
     steps = prepared.steps
     dropped = steps is not None and steps.kept is not None
     for name, values in found.items():
         stepped = steps is not None and name in steps.changed
-        if dropped or stepped or name in changed:
+        if dropped or stepped or name in changed or name in repaired:
             measured[name] = loss_against_original(prepared, name, values, losses[name])
-    return found, measured, changed
+    return Finished(found, measured, changed, repaired)
 
 
 def _after_steps(values: Series, texts: tuple[str, ...]) -> tuple[Series, int]:

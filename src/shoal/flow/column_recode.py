@@ -107,7 +107,7 @@ class ColumnTask:
         """Return means, rounded such that totals give no record away, or such that they are kept."""
         entry, grouping = self.entry, self.grouping
         assert isinstance(entry, NumericEncoding)
-        numbers = exact_numbers(self.series, entry, self.values, self.decimals, by_unit=self.sums == "rounded")
+        numbers = exact_numbers(self.series, entry, self.values, self.decimals, by_unit=True)
         means = numbers.means(grouping, self.weights)
         draws = group_draws(keys, entry.column.name) if self.sums == "rounded" else None
         if draws is not None:
@@ -145,7 +145,7 @@ class ColumnTask:
         same = (keys[low] == keys[high]) | np.isnan(keys[low])
         if not isinstance(self.entry, NumericEncoding) or self.entry.column.kind == Kind.ORDINAL or same.all():
             return self._released(self._gathered(low), self.values[low])
-        found = exact_numbers(self.series, self.entry, self.values, self.decimals, by_unit=False).middle(low, high)
+        found = exact_numbers(self.series, self.entry, self.values, self.decimals, by_unit=True).middle(low, high)
         shown = from_polars(found.column, self.series, same_dtype=found.same_dtype)
         return self._released(shown, found.offsets)
 
@@ -175,7 +175,7 @@ class ColumnTask:
         if stated or (absent & ~missing).any():
             if isinstance(self.entry, CategoryEncoding):
                 return self.entry.restore(values, self.series)
-            numbers = exact_numbers(self.series, self.entry, self.values, self.decimals, by_unit=False)
+            numbers = exact_numbers(self.series, self.entry, self.values, self.decimals, by_unit=True)
             found = numbers.middle(records, records)
             return from_polars(found.column, self.series, same_dtype=found.same_dtype)
         if (missing & ~absent).any():

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.errors import DerivedNotAccepted
 from shoal.flow.prepare import Prepared
 from shoal.schema.columns import Role, Schema
 from shoal.tables import Table
@@ -53,6 +54,8 @@ class Derived:
         How the protected value follows from them, in words.
     share
         The share of the sampled records for which it does.
+    exactly
+        Whether the value itself follows by arithmetic: a copy, a sum or a difference.
 
     Examples
     --------
@@ -64,6 +67,12 @@ class Derived:
     sources: tuple[str, ...]
     rule: str
     share: float
+    exactly: bool = True
+
+    @property
+    def code(self) -> str:
+        """The code of the remark."""
+        return "derived-exactly" if self.exactly else "derived-column"
 
     @property
     def sentence(self) -> str:
@@ -234,7 +243,7 @@ def _dependency(table: Table, name: str, released: list[str], codes: dict[str, N
         np.maximum.at(most, pairs // (int(x.max()) + 1), sizes)
         share, part = float(most.sum() / a.size), float(repeated.mean())
         if share >= DETERMINED and part >= REPEATED:
-            return Derived(name, (other,), f'determined by "{other}"', share * part)
+            return Derived(name, (other,), f'determined by "{other}"', share * part, exactly=False)
     return None
 
 
@@ -248,3 +257,13 @@ def _codes(table: Table, name: str, known: dict[str, NDArray[np.int64]]) -> NDAr
         known[name] = ranks.cast(pl.Int64).fill_null(-1).to_numpy()
         known[name] = np.unique(known[name], return_inverse=True)[1].reshape(-1).astype(np.int64)
     return known[name]
+
+
+def check_derived(remarks: tuple[object, ...]) -> None:
+    """Raise where unchanged columns give a protected one back exactly, which a user has to accept."""
+    found = [str(remark) for remark in remarks if getattr(remark, "code", "") == "derived-exactly"]
+    if found:
+        raise DerivedNotAccepted(
+            f"{'; '.join(found)}: nothing was released; declare one of these columns as a quasi-identifier too, drop "
+            "it as an identifier, or accept it with --accept-derived (Python: accept_derived=True)"
+        )

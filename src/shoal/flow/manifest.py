@@ -81,6 +81,8 @@ def build_manifest(
     if recoded.moments is not None:
         moments = recoded.moments
         manifest["moments"] = rounded({"restored": moments.restored, "limited": moments.limited}, digits)
+    if plan.schema.keep:
+        manifest["rules"] = {"kept": list(plan.schema.keep), "changed_cells": dict(recoded.repaired)}
     if plan.by_persons or plan.schema.keep_links:
         manifest["person_groups"] = person_groups_entry(plan, prepared, grouped, recoded, digits)
     manifest["plan"] = stated_plan_digest(manifest)
@@ -111,6 +113,8 @@ def stated_plan_digest(manifest: JsonDict) -> str:
     stated = {
         "schema": manifest["schema"], "requirements": manifest["requirements"], "method": method["requested"],
     }  # fmt: skip
+    if "rules" in manifest:
+        stated["rules"] = manifest["rules"]["kept"]
     if "steps" in manifest:
         columns = manifest["steps"].get("columns", {})
         requested = {name: [entry.get("before"), entry.get("after")] for name, entry in columns.items()}

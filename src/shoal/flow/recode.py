@@ -67,6 +67,8 @@ class Recoded:
         The number of cells of each column that steps after grouping changed.
     moments
         What was restored where means and covariances were to be kept.
+    repaired
+        The number of cells of each column that were changed to keep rules between columns.
     """
 
     table: Table
@@ -75,6 +77,7 @@ class Recoded:
     cells: Mapping[str, ChangedCells] = field(default_factory=dict)
     after: Mapping[str, int] = field(default_factory=dict)
     moments: KeptMoments | None = None
+    repaired: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Recoded: {self.table.n_rows:,} records, information loss {100 * self.loss.information_loss:.2f} %>"
@@ -157,10 +160,12 @@ def recode_table(
         losses = {name: with_suppressed_rows(prepared, name, loss) for name, loss in losses.items()}
     schema = prepared.schema
     after: dict[str, int] = {}
-    if prepared.steps is not None or any(column.after for column in schema.quasi):
+    repaired: dict[str, int] = {}
+    if prepared.steps is not None or schema.keep or any(column.after for column in schema.quasi):
         from shoal.flow.after_recoding import after_recoding
 
-        columns, losses, after = after_recoding(prepared, columns, losses, recodes)
+        done = after_recoding(prepared, grouped, columns, losses, recodes)
+        columns, losses, after, repaired = done.columns, done.losses, done.after, done.repaired
     weight = [name for name in [schema.sampling_weight] if name is not None and name != schema.released_weight]
     released = table.with_columns(columns | _uniform_strata(prepared) | _group_weights(prepared, grouping, sums))
     released = _with_declared_codes(prepared, grouped, released).without([*schema.dropped, *weight])
@@ -168,7 +173,7 @@ def recode_table(
     errors = _table_errors(prepared, recodes, columns) if comparable else None
     objective = _comparable_objective(prepared, grouped)
     loss = Loss(losses, *size_measures(grouping), frequency_tables=errors, objective=objective)
-    return Recoded(released, loss, recodes, cells, after, moments)
+    return Recoded(released, loss, recodes, cells, after, moments, repaired)
 
 
 def _recoded_with_missing(

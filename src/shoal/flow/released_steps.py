@@ -76,9 +76,10 @@ def step_remarks(plan: Plan, prepared: Prepared) -> list[tuple[str, str | None, 
     return found
 
 
-def step_sentences(entry: JsonDict, *, public: bool) -> list[str]:
-    """Return what was done by steps, one sentence each, for reports and the terminal; counts are not public."""
+def step_sentences(manifest: JsonDict, *, public: bool) -> list[str]:
+    """Return what was done by steps and rules, one sentence each, for reports; counts are not public."""
     sentences = []
+    entry: JsonDict = manifest.get("steps", {})
     for name, steps in entry.get("columns", {}).items():
         for when in ("before", "after"):
             if when not in steps:
@@ -94,6 +95,11 @@ def step_sentences(entry: JsonDict, *, public: bool) -> list[str]:
         sentences.append("The rows were released in a random order.")
     if entry.get("columns"):
         sentences.append("Information loss is measured against the table before all steps.")
+    if "rules" in manifest:
+        rules = manifest["rules"]
+        changed = ", ".join(f'{cells:,} cells of "{name}"' for name, cells in rules["changed_cells"].items())
+        count = "" if public else f"; changed to keep them: {changed or 'nothing'}"
+        sentences.append(f"Rules between columns hold in every record: {', '.join(rules['kept'])}{count}.")
     return sentences
 
 

@@ -67,7 +67,7 @@ def release_remarks(
     remarks += [Remark(found.code, None, found.text) for found in person_remarks(plan, recoded.table, persons)]
     remarks += _code_remarks(prepared)
     remarks += _moment_remarks(recoded)
-    remarks += [Remark("derived-column", found.column, found.sentence) for found in derived_columns(prepared)]
+    remarks += [Remark(found.code, found.column, found.sentence) for found in derived_columns(prepared)]
     remarks += [Remark(found.code, None, found.text) for found in original_remarks(plan, prepared)]
     if prepared.steps is not None:
         from shoal.flow.released_steps import step_remarks

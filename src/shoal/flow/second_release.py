@@ -125,6 +125,7 @@ def _compared(plan: JsonDict, roles: set[str]) -> JsonDict:
         "columns": columns,
         **{name: schema[name] for name in ("strata", "sampling_weight", "missing")},
         "release_weight": schema.get("release_weight"),
+        "keep": schema.get("keep"),
         "requirements": plan["requirements"],
         "method": plan["method"],
         "decimals": plan["decimals"],

@@ -117,7 +117,7 @@ def page_contents(
         "scope": "" if released.outcome.objective is None else released.outcome.objective.scope,
         "diagnostics": {} if public else _plain_diagnostics(manifest["method"]["diagnostics"]),
         "missing_steps": _missing_steps(released),
-        "step_sentences": step_sentences(manifest.get("steps", {}), public=public),
+        "step_sentences": step_sentences(manifest, public=public),
         "decimals": _decimals(manifest["schema"]["decimals"]),
         "sums": _SUMS[manifest["schema"]["sums"]],
         "moments": None if public else released.moments,

@@ -32,6 +32,8 @@ _ADVICE = {
     "sampling-weight": "Release the weight grouped (the mean of its group) or drop it.",
     "second-weight": "Drop the column, or declare it as a quasi-identifier.",
     "known-columns": "Declare these columns as quasi-identifiers, or drop them.",
+    "derived-exactly": "Declare one of these columns as a quasi-identifier too, or drop it.",
+    "derived-column": "Declare the released column as a quasi-identifier too, drop it, or coarsen it.",
     "relinking": "Drop or coarsen these columns, or declare them as quasi-identifiers.",
     "linked-persons": "Count histories (--of histories), or release without links.",
     "rows-suppressed": "Choose a smaller k, a larger weight of suppressed rows, or count units.",

@@ -242,6 +242,9 @@ class Schema:
         Whether the unit is replaced by a random code, so that the rows of a person stay linked, instead of dropped.
     shuffle
         Whether rows are released in a random order, as they always are where the schema has a unit or a household.
+    keep
+        Rules between columns that hold in the original and are kept, such as ``start <= end``; see
+        :mod:`shoal.schema.column_rules`.
 
     Examples
     --------
@@ -264,6 +267,7 @@ class Schema:
     known: tuple[str, ...] = ()
     keep_links: bool = False
     shuffle: bool = False
+    keep: tuple[str, ...] = ()
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -320,6 +324,10 @@ class Schema:
             raise SchemaError(f"keep_links must be true or false, not {type(self.keep_links).__name__}")
         if not isinstance(self.shuffle, bool):
             raise SchemaError(f"shuffle must be true or false, not {type(self.shuffle).__name__}")
+        if self.keep:
+            from shoal.schema.column_rules import checked_rules
+
+            object.__setattr__(self, "keep", checked_rules(self.keep, self._by_name))
         if self.sampling_weight and self[self.sampling_weight].before:
             raise SchemaError(f'column "{self.sampling_weight}" is the sampling weight, which no step can change')
 
@@ -456,6 +464,7 @@ class Schema:
         after: Mapping[str, Any] | None = None,
         shuffle: bool | None = None,
         not_applicable: Mapping[str, Sequence[str]] | None = None,
+        keep: Sequence[str] | None = None,
     ) -> Schema:
         """Return a schema in which the given choices replace the present ones.
 
@@ -509,6 +518,7 @@ class Schema:
             known=self.known if known is None else tuple(names_list(known)),
             keep_links=self.keep_links if keep_links is None else keep_links,
             shuffle=self.shuffle if shuffle is None else shuffle,
+            keep=self.keep if keep is None else tuple(names_list(keep)),
         )
 
     def _with_constant(self, columns: dict[str, Column], names: list[str]) -> dict[str, Column]:

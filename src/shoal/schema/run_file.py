@@ -92,12 +92,15 @@ class Accepted:
         An information loss over 100 %, or a column with one value left.
     relinking
         Columns that put the rows of a person together again.
+    derived
+        Unchanged columns that give a protected one back exactly.
     second_release
         Settings other than those of the earlier release.
     """
 
     loss: bool = False
     relinking: bool = False
+    derived: bool = False
     second_release: bool = False
 
 

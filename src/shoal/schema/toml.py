@@ -28,6 +28,7 @@ from shoal.schema.toml_values import format_text as _text
 
 _TOP = {
     "release_weight", "known", "unnamed", "strata", "sampling_weight", "missing", "columns", "keep_links", "shuffle",
+    "keep",
 }  # fmt: skip
 _COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy", "time", "constant", "before", "after"}
 _COLUMN |= {"not_applicable"}
@@ -84,6 +85,8 @@ def format_schema(schema: Schema, source: str = "people.csv", remarks: Mapping[s
         header += "keep_links = true              # the unit becomes a random code, which links a person's rows\n"
     if schema.shuffle:
         header += "shuffle = true                 # rows in a random order\n"
+    if schema.keep:
+        header += f"keep = [{', '.join(map(_text, schema.keep))}]   # rules between columns\n"
     parts = [header]
     parts += [_format_column(column, (remarks or {}).get(column.name, "")) for column in schema.columns]
     return "\n".join(parts)
@@ -161,6 +164,7 @@ def parse_schema(text: str, base: Schema, *, identifiers_dropped: bool = False) 
         known=_parse_names(parsed, "known"),
         keep_links=parsed.get("keep_links", False),
         shuffle=parsed.get("shuffle", False),
+        keep=_parse_names(parsed, "keep"),
     )
 
 
