@@ -204,6 +204,11 @@ def test_a_circle_and_texts_are_refused():
         protected(frame, ["start", "end"], ["start <= end"], recode={"start": "range"})
 
 
+def test_rules_and_kept_moments_exclude_each_other():
+    with pytest.raises(ShoalError, match="leave one of them out"):
+        protected(terms(), ["wage", "rent"], ["rent <= income"], keep_moments=True)
+
+
 @given(st.lists(st.text(st.sampled_from('ab <=+-."'), min_size=1, max_size=6), min_size=3, max_size=3, unique=True))
 def test_rules_survive_as_text(names):
     names = [name.replace('"', "_") for name in names]

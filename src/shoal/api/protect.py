@@ -371,12 +371,12 @@ def prepared_with_steps(
 
         check_rules(table, schema)
     if not any(column.before for column in schema.columns):
-        return prepare(table, fit_encoding(table, schema, distributions=False), k=least)
+        return prepare(table, fit_encoding(table, schema, distributions=False), k=min(least, max(table.n_rows, 2)))
     from shoal.flow.stepped import apply_steps, earlier_shift_key
 
     stepped = apply_steps(table, schema, least=least, shift_key=earlier_shift_key(previous))
     encoding = fit_encoding(stepped.table, stepped.schema, distributions=False)
-    return prepare(stepped.table, encoding, k=least, steps=stepped)
+    return prepare(stepped.table, encoding, k=min(least, max(stepped.table.n_rows, 2)), steps=stepped)
 
 
 def run_prepared(

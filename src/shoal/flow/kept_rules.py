@@ -354,10 +354,10 @@ def _apply_orders(rules: Sequence[OrderRule], columns: dict[str, RuleColumn], gr
         known = ~np.isnan(values)
         impossible = known & (lower > upper[name])
         if impossible.any():
-            labels = groups[name].labels[impossible]
+            concerned = np.unique(groups[name].labels[impossible]).size
             stated = " and ".join(f'"{rule}"' for rule in rules if name in rule.names)
             raise RequirementNotMet(
-                f'{stated} cannot be kept by one value of "{name}" in {np.unique(labels).size:,} groups, because '
+                f'{stated} cannot be kept by one value of "{name}" in {concerned:,} groups, because '
                 "unchanged columns of their records need different ones; declare these as quasi-identifiers, or leave "
                 "the rule out"
             )

@@ -160,6 +160,9 @@ def _persons_entry(prepared: Prepared) -> JsonDict:
     units, schema = prepared.units, prepared.schema
     if units is None:
         return {}
+    if prepared.steps is not None and prepared.steps.kept is not None:  # counted with the persons that were dropped
+        owners = {"persons": schema.unit, "households": schema.household}
+        return {word: prepared.input.column(name).n_unique() for word, name in owners.items() if name is not None}
     households = {} if units.household is None else {"households": int(units.household.max()) + 1}
     return ({} if schema.unit is None else {"persons": units.persons}) | households
 

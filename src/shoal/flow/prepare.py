@@ -353,6 +353,8 @@ def prepare(table: Table, encoding: Encoding, *, k: int | None = None, steps: St
     schema = encoding.schema
     if k is not None:
         check_k(k, max(table.n_rows, 2))
+    if steps is not None and not hasattr(steps, "fitted"):
+        raise ParameterError(f"steps must come from shoal.apply_steps, not {type(steps).__name__}")
     check_roles(table, schema)
     check_marks(table, schema)
     aside: Mapping[str, NotApplicable] = {}

@@ -161,7 +161,13 @@ def recode_table(
     schema = prepared.schema
     after: dict[str, int] = {}
     repaired: dict[str, int] = {}
-    if prepared.steps is not None or schema.keep or any(column.after for column in schema.quasi):
+    moved_again = bool(schema.keep) or any(column.after for column in schema.quasi)
+    if moved_again and moments is not None:
+        raise ParameterError(
+            "keep_moments moves representatives, which rules between columns and steps after grouping would move "
+            "again; leave one of them out"
+        )
+    if prepared.steps is not None or moved_again:
         from shoal.flow.after_recoding import after_recoding
 
         done = after_recoding(prepared, grouped, columns, losses, recodes)

@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.core.arguments import checked
-from shoal.errors import DataError, RequirementNotMet
+from shoal.errors import DataError, ParameterError, RequirementNotMet
 from shoal.flow.record_identity import record_hashes
 from shoal.flow.step_values import FittedStep, fit_step
 from shoal.schema.columns import Column, Kind, Role, Schema
@@ -195,6 +195,10 @@ def fit_steps(
     >>> fit_steps(people, schema, least=2).apply(people).table.column("age").to_list()
     [30, 40, 50, 50]
     """
+    if not isinstance(schema, Schema):
+        raise ParameterError(f"schema must be a shoal.Schema, not {type(schema).__name__}; load_table returns one")
+    if isinstance(least, bool) or not isinstance(least, int | np.integer) or least < 1:
+        raise ParameterError(f"least={least!r} is not possible; choose an integer of at least 1, such as k")
     keys = (shift_key or secrets.token_bytes(32)), (code_key or secrets.token_bytes(32))
     draft = FittedSteps(schema, schema, {}, *keys)
     owners = _owners(table, schema)

@@ -157,7 +157,7 @@ class Column:
 
     def __post_init__(self) -> None:
         self._check_types()
-        if self.before or self.after:
+        if self.before != () or self.after != ():
             from shoal.schema.step_texts import checked_steps
 
             for entry in ("before", "after"):
@@ -324,7 +324,7 @@ class Schema:
             raise SchemaError(f"keep_links must be true or false, not {type(self.keep_links).__name__}")
         if not isinstance(self.shuffle, bool):
             raise SchemaError(f"shuffle must be true or false, not {type(self.shuffle).__name__}")
-        if self.keep:
+        if self.keep != ():
             from shoal.schema.column_rules import checked_rules
 
             object.__setattr__(self, "keep", checked_rules(self.keep, self._by_name))
@@ -501,6 +501,8 @@ class Schema:
             self[name]  # an unknown name is an error
             columns[name] = replace(columns[name], not_applicable=tuple(names_list(codes)))
         for entry, steps in (("before", before), ("after", after)):
+            if steps is not None and not isinstance(steps, Mapping):
+                raise SchemaError(f'{entry} must be a mapping from columns to steps, such as {{"age": "top 90"}}')
             for name, given in (steps or {}).items():
                 self[name]  # an unknown name is an error
                 columns[name] = replace(columns[name], **{entry: given})
@@ -518,7 +520,7 @@ class Schema:
             known=self.known if known is None else tuple(names_list(known)),
             keep_links=self.keep_links if keep_links is None else keep_links,
             shuffle=self.shuffle if shuffle is None else shuffle,
-            keep=self.keep if keep is None else tuple(names_list(keep)),
+            keep=self.keep if keep is None else keep,  # type: ignore[arg-type]  # made a tuple of texts by the schema
         )
 
     def _with_constant(self, columns: dict[str, Column], names: list[str]) -> dict[str, Column]:
