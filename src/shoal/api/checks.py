@@ -20,7 +20,7 @@ from shoal.flow.released import require
 from shoal.flow.units import UnitIndex
 from shoal.privacy.assessment import Assessment, ColumnAssessment, assess_column
 from shoal.privacy.confidential import ConfidentialAs, Values, joint_values, read_values
-from shoal.privacy.equivalence_classes import EquivalenceClasses, MissingSemantics, equivalence_classes
+from shoal.privacy.equivalence_classes import WILDCARD_NOTE, EquivalenceClasses, MissingSemantics, equivalence_classes
 from shoal.privacy.k_anonymity import Classes, class_labels, verify_k
 from shoal.privacy.kept_constants import with_several_values
 from shoal.privacy.person_risk import person_figures
@@ -244,7 +244,7 @@ def assess(
         weight_counts=full.release_weight != ReleaseWeight.UNCHANGED,
         of=persons.of,
         units=persons.per_class(matching),
-        notes=persons.notes,
+        notes=(*persons.notes, *((WILDCARD_NOTE,) if matching.links else ())),
         persons=None
         if persons.index is None
         else person_figures(matching, persons.index.unit, persons.index.household, threshold=threshold),
@@ -376,7 +376,7 @@ def verify(
         strata=strata, confidential_as=confidential_as, missing_semantics=missing_semantics,
         l=requirements.recursive_l, read_options=read_options, progress=progress,
     )  # fmt: skip
-    classes = Classes(found.sizes, found.units, found.of)
+    classes = Classes(found.sizes, found.units, found.of, found.notes)
     total = f"of {found.records} records" if found.units is None else found.of.noun
     if classes.k < k:
         raise GroupTooSmall(f"k={k} is violated, the smallest class has {classes.k} {total}")

@@ -54,6 +54,9 @@ class Combination:
         With a unit: the largest share of one person in the rows of an equivalence class.
     record_linkage, record_linkage_low, record_linkage_high
         The share of records re-identified by nearest-neighbour record linkage, with its 95 % interval.
+    candidates
+        The share of records re-identified among the rows that cover the true values, where cells were suppressed or
+        generalised; record linkage is too low there.
     attribute_disclosure
         By how much the release improves guesses of a confidential value, for the column where that is most.
     seconds
@@ -111,6 +114,7 @@ class Combination:
     hellinger: float | None = None
     propensity_ratio: float | None = None
     specks: float | None = None
+    candidates: float | None = None
 
     @property
     def requested_k(self) -> int:
@@ -343,6 +347,7 @@ def _row(one: Combination) -> tuple[str, ...]:
         return (method, level, *[""] * 7, "failed")
     low, high = (100 * (bound or 0) for bound in (one.record_linkage_low, one.record_linkage_high))
     linkage = f"{_percent(one.record_linkage)} ({low:.1f}–{high:.1f})"
+    linkage += "" if one.candidates is None else f"; candidates {_percent(one.candidates)}"
     return (
         method,
         level,

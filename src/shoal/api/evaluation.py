@@ -51,6 +51,7 @@ def evaluate(
     population: Any = None,
     sampling_fraction: float | None = None,
     target: str | None = None,
+    k: int = 3,
     record: HolderRecord | str | Path | None = None,
     also: Any = None,
     also_record: HolderRecord | str | Path | None = None,
@@ -76,6 +77,9 @@ def evaluate(
         The share of the population that the original is, instead of its size.
     target
         The target variable of regression and prediction measures.
+    k
+        Persons with fewer than k released rows that cover their true values are counted, where cells were suppressed
+        or generalised.
     record
         The holder's record of the release, which states the order of its rows. Releases with a unit or a household have
         a random order.
@@ -106,9 +110,11 @@ def evaluate(
     >>> risk.classes.prosecutor.highest
     0.5
     """
+    from shoal.core.grouping import check_k
     from shoal.evaluate.risk import risk
     from shoal.evaluate.utility import utility
 
+    check_k(k, k)
     reading = ReadOptions.of(read_options)
     progress.stage("reading")
     table = load_typed(original, reading)
@@ -151,7 +157,7 @@ def evaluate(
     risks = risk(
         table, released, quasi=[*names, *known], confidential=attributes, control=control, population=population,
         sampling_fraction=sampling_fraction,
-        sampling_weight=full.released_weight, schema=full, seed=seed, read_options=options, progress=progress,
+        sampling_weight=full.released_weight, schema=full, k=k, seed=seed, read_options=options, progress=progress,
         units=_units(table, full) if rows is not None else None,
     )  # fmt: skip
     if rows is not None and (full.unit or full.household):

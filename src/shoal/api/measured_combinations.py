@@ -11,7 +11,9 @@ import numpy as np
 from shoal.api.combinations import Combination
 from shoal.core.progress import SILENT, Progress
 from shoal.evaluate.attribute_disclosure import attribute_disclosure
+from shoal.evaluate.candidates import candidates
 from shoal.evaluate.class_risk import class_risk
+from shoal.evaluate.covering import any_general, covered_columns
 from shoal.evaluate.distribution_distances import hellinger
 from shoal.evaluate.linkage import record_linkage
 from shoal.evaluate.linkage_search import Matcher
@@ -43,6 +45,10 @@ def measured(line: Combination, released: Released, original: Table, seed: int, 
     paired = pair_columns(before, after, schema.protected, schema)
     matcher = Matcher(paired)
     linkage = record_linkage(paired, matcher=matcher, sample=SAMPLE, seed=seed).success
+    covered = covered_columns(before, after, schema.protected, schema)
+    compatible = None
+    if any_general(covered):
+        compatible = candidates(covered, paired, k=released.grouping.k, sample=SAMPLE, seed=seed).success.value
     confidential = schema.named(Role.CONFIDENTIAL)
     attribute = None
     if confidential:
@@ -65,6 +71,7 @@ def measured(line: Combination, released: Released, original: Table, seed: int, 
         record_linkage=linkage.value,
         record_linkage_low=linkage.low,
         record_linkage_high=linkage.high,
+        candidates=compatible,
         attribute_disclosure=attribute,
         rows_kept=released.table.n_rows / original.n_rows,
         constant_loss=None if not constant else released.loss.over(constant),

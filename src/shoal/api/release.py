@@ -189,7 +189,7 @@ class Release:
         persons = self.released.persons
         found = risk(
             self._paired_original().with_types(names), self.table.with_types(names), quasi=known,
-            confidential=confidential, sampling_weight=weight, schema=self.schema,
+            confidential=confidential, sampling_weight=weight, schema=self.schema, k=self.grouping.k,
             units=None if persons is None or self.schema.unit is None else persons.unit,
         )  # fmt: skip
         if persons is None:

@@ -68,7 +68,9 @@ def table_risk(
         from shoal.evaluate.population_risk import population_of_classes
 
         others = load_for_counting(known.table, names, reading, SILENT).with_types(names)
-        counted = population_of_classes(others, table.with_types(names), others, names, coarse, schema)
+        stated = [column for column in schema.columns if column.kind_stated or column.order or column.hierarchy]
+        kinds = Schema(tuple(stated))  # a range of numbers is a text, whose guessed kind says nothing
+        counted = population_of_classes(others, table.with_types(names), others, names, coarse, kinds)
     found = class_risk(
         np.bincount(labels), coarse=np.bincount(coarse), counted=counted, people=people,
         population=None if known is None else known.size, threshold=threshold,

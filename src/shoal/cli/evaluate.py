@@ -26,6 +26,9 @@ def evaluate_command(
     target: Annotated[
         str | None, typer.Option(metavar="NAME", help="Target variable of the regression and prediction measures.")
     ] = None,
+    k: Annotated[
+        int, typer.Option("-k", "--k", help="Count persons with fewer compatible rows, where cells are suppressed.")
+    ] = 3,
     record: Annotated[
         Path | None, typer.Option(help="Holder's record of the release; it states the order of rows with --unit.")
     ] = None,
@@ -51,7 +54,7 @@ def evaluate_command(
         risks, uses = evaluate(
             original, released, schema=given.schema, **given.columns(), control=control, population=population,
             sampling_fraction=sampling_fraction,
-            target=target, record=record, also=also, also_record=also_record, seed=seed,
+            target=target, k=k, record=record, also=also, also_record=also_record, seed=seed,
             read_options=given.read_options(), progress=progress,
         )  # fmt: skip
     if given.json:
@@ -63,6 +66,8 @@ def evaluate_command(
     draw_rows("\nutility", ["measure", "figure", "meaning"], uses.rows())
     heads = ["column", "IL1s", "mean", "variance", "quantiles", "distribution", "Wasserstein", "Hellinger", "changed"]
     draw_rows("\ncolumns", heads, uses.column_rows())
+    if risks.candidates is not None:
+        console().print(f"\n{risks.candidates.sentence()}", soft_wrap=True)
     if risks.classes.population is not None:
         console().print(f"\n{risks.classes.population.sentence()}", soft_wrap=True)
     for note in dict.fromkeys([*risks.notes, *uses.notes]):

@@ -116,6 +116,7 @@ def _result(assessment: Any, k: int, achieved: dict[str, Any], *, holds: bool) -
         "records": assessment.records,
         "classes": int(assessment.sizes.size),
         "records_below": assessment.records_below(k),
+        **({"notes": list(assessment.notes)} if assessment.notes else {}),
     }
 
 

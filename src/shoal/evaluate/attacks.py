@@ -21,9 +21,9 @@ class Attack:
     Parameters
     ----------
     name
-        ``record-linkage``, ``person-linkage``, ``assignment-linkage``, ``interval-disclosure``,
-        ``rank-interval-disclosure``,
-        ``attribute-disclosure``, ``differencing-of-totals``, ``intersection`` or ``intersection-by-values``.
+        ``candidates``, ``record-linkage``, ``person-linkage``, ``assignment-linkage``, ``interval-disclosure``,
+        ``rank-interval-disclosure``, ``attribute-disclosure``, ``differencing-of-totals``, ``intersection`` or
+        ``intersection-by-values``.
     target
         The column whose values are to be disclosed; empty for attacks on whole records.
     success

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from shoal.core.row_classes import equal_rows
 from shoal.core.text import percent
 from shoal.errors import ParameterError
+from shoal.evaluate.candidates import covering_individuals
+from shoal.evaluate.covering import any_general, covered_columns
 from shoal.evaluate.linkage_search import Matcher
 from shoal.evaluate.paired_columns import pair_with_others
 from shoal.evaluate.superpopulation import (
@@ -308,10 +310,18 @@ def population_of_classes(
     """Return for each class of a release how many individuals of a population table are nearest to it.
 
     Distances are those of record linkage, on the scale of the original; without one, of the population
-    (``original`` is then the population itself).
+    (``original`` is then the population itself). Where cells are ranges, sets, nodes or suppressed, an individual
+    belongs to the nearest of the classes that cover it; to the nearest of all if none does.
     """
     pairs, values = pair_with_others(original, released, population, names, schema)
-    return nearest_individuals(Matcher(pairs, labels), values)
+    covered = covered_columns(population, released, names, schema, aligned=False)
+    if not any_general(covered):
+        return nearest_individuals(Matcher(pairs, labels), values)
+    people, found = covering_individuals(covered, pairs, values, labels)
+    rest = np.flatnonzero(~found)
+    if rest.size:
+        people += nearest_individuals(Matcher(pairs, labels), [part[rest] for part in values])
+    return people
 
 
 def persons_in_found_households(risk: Floats, households: Integers) -> float:

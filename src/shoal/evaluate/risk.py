@@ -21,8 +21,10 @@ from shoal.core.text import html_table, percent, text_table
 from shoal.errors import ParameterError, SchemaError, suggestion
 from shoal.evaluate.attacks import MAX_SEARCHED, Attack
 from shoal.evaluate.attribute_disclosure import attribute_disclosure, attribute_inference
+from shoal.evaluate.candidates import CandidatesAttack, candidates
 from shoal.evaluate.class_risk import ClassRisk, class_risk, people_in_classes
 from shoal.evaluate.contribution import Contribution, contributions
+from shoal.evaluate.covering import any_general, covered_columns
 from shoal.evaluate.interval_disclosure import interval_disclosure, rank_interval_disclosure
 from shoal.evaluate.linkage import assignment_linkage, linkage_without, person_linkage, record_linkage
 from shoal.evaluate.linkage_search import Matcher
@@ -81,6 +83,12 @@ class Risk:
         names = sorted({attack.name for attack in self.attacks})
         aim = f' on column "{target}"' if target else ""
         raise ParameterError(f'there is no attack "{name}"{aim}; {suggestion(name, names)}')
+
+    @property
+    def candidates(self) -> CandidatesAttack | None:
+        """The candidates attack; None where no cell was suppressed or generalised."""
+        found = [attack for attack in self.attacks if isinstance(attack, CandidatesAttack)]
+        return found[0] if found else None
 
     def _class_figures(self) -> list[tuple[str, float, str]]:
         classes = self.classes
@@ -204,6 +212,7 @@ def risk(
     schema: Schema | str | Path | None = None,
     threshold: float = 0.2,
     width: float = 0.05,
+    k: int = 3,
     sample: int | None = MAX_SEARCHED,
     units: NDArray[np.int64] | None = None,
     seed: int = 0,
@@ -238,6 +247,9 @@ def risk(
         Records with a prosecutor or journalist risk above this are counted.
     width
         Half of the width of the interval of interval disclosure, in standard deviations or as a share of the ranks.
+    k
+        Persons with fewer than k released rows that cover their true values are counted, where cells were suppressed
+        or replaced by ranges, sets or nodes of a hierarchy.
     sample
         The most records that record linkage tries; None for all.
     units
@@ -308,12 +320,15 @@ def risk(
         pairs, values = pair_with_others(before, after, load_file_or_frame(control, options), everything, schema)
     paired, paired_confidential = pairs[: len(names)], pairs[len(names) :]
     matcher = Matcher(paired)
-    attacks = [
+    attacks: list[Attack] = [
         record_linkage(paired, matcher=matcher, sample=sample, seed=seed, progress=progress),
         assignment_linkage(paired, matcher=matcher, seed=seed, progress=progress),
     ]
     if units is not None:
         attacks.append(person_linkage(paired, units, matcher=matcher, sample=sample, seed=seed, progress=progress))
+    covered = covered_columns(before, after, names, schema)
+    if any_general(covered):
+        attacks.insert(0, candidates(covered, paired, k=k, sample=sample, seed=seed, progress=progress))
     decreases = linkage_without(paired, matcher=matcher, seed=seed)
     columns = {name: replace(column, record_linkage=decreases[name]) for name, column in columns.items()}
     progress.stage("interval and attribute disclosure")

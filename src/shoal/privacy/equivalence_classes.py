@@ -25,6 +25,13 @@ MAX_PATTERNS = 200
 """The most patterns of missing values that are compared with each other; the cost grows with the square."""
 
 
+WILDCARD_NOTE = (
+    "missing values were counted as equal to any value; an intruder who knows a suppressed value may still find the "
+    "row, so compare with the original by shoal evaluate"
+)
+"""What has to be stated where wildcards were counted: k of the release does not hold against the true values."""
+
+
 class MissingSemantics(StrEnum):
     """The meaning of a missing value when equivalence classes are counted."""
 

@@ -34,6 +34,8 @@ class Classes:
         number of persons with equal sequences, over the persons in the class.
     of
         What k counts.
+    notes
+        What a reader has to know about the counts.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Classes:
     sizes: NDArray[np.int64]
     units: NDArray[np.int64] | None = None
     of: Of = Of.ROWS
+    notes: tuple[str, ...] = ()
 
     @property
     def counted(self) -> NDArray[np.int64]:

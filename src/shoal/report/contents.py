@@ -414,7 +414,14 @@ def _linkages(evidence: Evidence) -> list[dict[str, Any]]:
     """Return the rows of the table of linkage attacks."""
     if evidence.attacks is None or evidence.before is None:
         return []
-    texts = (
+    found = evidence.attacks.candidates
+    compatible = (
+        "The share of records that are re-identified by an intruder who knows the true quasi-identifiers and rules out "
+        "every released row whose values, ranges, sets or suppressed cells do not cover them; the attack that suits "
+        "suppressed and generalised tables."
+    )
+    texts: tuple[tuple[Attack, str, str], ...] = () if found is None else ((found, "Candidates", compatible),)
+    texts += (
         (
             evidence.attacks.record_linkage,
             "Record linkage",

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from shoal.evaluate.attacks import Attack, sampled_rows
 from shoal.evaluate.attribute_disclosure import attribute_disclosure
+from shoal.evaluate.candidates import CandidatesAttack, candidates
 from shoal.evaluate.class_risk import ClassRisk, class_risk, people_in_classes
+from shoal.evaluate.covering import any_general, covered_columns
 from shoal.evaluate.interval_disclosure import interval_disclosure
 from shoal.evaluate.linkage import assignment_linkage, record_linkage
 from shoal.evaluate.linkage_search import Matcher
@@ -84,12 +86,15 @@ class Attacks:
         Interval disclosure of each numeric quasi-identifier.
     attributes
         Attribute disclosure of each confidential attribute.
+    candidates
+        The rows that cover the true values of each person, where cells were suppressed or generalised.
     """
 
     record_linkage: Attack
     assignment_linkage: Attack
     intervals: tuple[Attack, ...]
     attributes: tuple[Attack, ...]
+    candidates: CandidatesAttack | None = None
 
 
 @dataclass(frozen=True)
@@ -236,6 +241,11 @@ def _with_attacks(
     attacked = confidential[:_MAX_ATTACKED_COLUMNS]
     paired = tables.paired(names)
     attacks = _attacks(paired, tables, labels, attacked)
+    if tables.original is not None:
+        covered = covered_columns(tables.original, tables.released, names, released.schema)
+        if any_general(covered):
+            found = candidates(covered, paired, k=released.grouping.k, sample=LINKED_RECORDS)
+            attacks = replace(attacks, candidates=found)
     if labels.size > SAMPLED_RECORDS:
         notes.append(
             f"Attacks were simulated on random samples: record linkage on {LINKED_RECORDS:,} records, interval "
