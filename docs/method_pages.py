@@ -31,6 +31,7 @@ OTHER_PAGES = {
     "pca-proximal": "../pca.md",
     "prepartition": "../pca.md",
     "insensitive": "../../privacy.md",
+    "cell-suppression": "../../cell-suppression.md",
     "column-generation": "../nominal-partition.md",
     "nominal": "../nominal-partition.md",
     "castro-rounding": "../nominal-partition.md",

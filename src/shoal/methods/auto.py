@@ -9,13 +9,15 @@ search then goes on until the time ends. A table of up to 80 records, and a smal
 
 Tables with categories, and tables whose numbers are replaced by something else than means, are grouped by
 ``mixed-annealing``, which searches by the loss that is reported; its work is planned in the same way (see
-``mixed_effort``). Where frequency tables are to be kept, tables of categories only are grouped by ``nominal``.
+``mixed_effort``). Where frequency tables are to be kept, tables of categories only are grouped by ``nominal``; where
+cells are suppressed, by ``cell-suppression``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -55,6 +57,9 @@ SPARE_FACTOR = 3.0  # a time limit this many times as long as the best preset al
 PROGRAM_ROWS: dict[Effort, tuple[int, int]] = {"fast": (100, 50), "balanced": (300, 100), "best": (300, 150)}
 """Distinct rows up to which nominal tables are solved by programs within seconds: for k up to 3, and for larger k."""
 NOMINAL_ROUNDS: dict[Effort, int] = {"fast": 1, "balanced": 3, "best": 8}
+SUPPRESSED_COMBINATIONS = 5_000_000  # distinct rows times sets of columns up to which patterns are enumerated
+SUPPRESSED_PATTERNS: dict[Effort, int] = {"fast": 0, "balanced": 2_500, "best": 6_000}
+"""Patterns of suppressed columns up to which an integer program selects among them."""
 ANNEALING_BLOCK = 600  # distinct rows
 TRIALS: dict[Effort, tuple[int, int]] = {
     "fast": (20_000_000, 40),
@@ -129,7 +134,7 @@ def auto(
     complexity="that of the selected method",
     guarantees=(AsMethodUsed(),),
     when=_WHEN,
-    version=2,
+    version=3,
 )
 def auto_of_categories(
     codes: NDArray[np.int32],
@@ -144,7 +149,9 @@ def auto_of_categories(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Outcome:
-    """Group records of categories by ``mixed-annealing``, or by ``nominal`` where frequency tables are to be kept.
+    """Group records of categories by ``mixed-annealing``; by ``nominal`` where frequency tables are to be kept.
+
+    Where all columns are suppressed instead of replaced, ``cell-suppression`` groups them by that objective.
 
     Parameters
     ----------
@@ -157,6 +164,13 @@ def auto_of_categories(
     >>> auto_of_categories(np.array([[0, 0], [1, 1], [0, 0], [1, 1]], np.int32), 2).method
     'mixed-annealing'
     """
+    options = suppression_options(codes, column_costs, effort=effort)
+    if options is not None and record_weights is None:
+        outcome = run(
+            "cell-suppression", codes, k, progress=progress, seed=seed, time_limit=time_limit,
+            column_weights=column_weights, **options,
+        )  # fmt: skip
+        return replace(outcome, reason="cells are suppressed: as few of them as possible")
     if column_costs is None or all(cost.recode != "frequencies" for cost in column_costs):
         return auto_of_mixed(
             codes.astype(np.float64), k, effort=effort, time_limit=time_limit, nominal=np.ones(codes.shape[1], bool),
@@ -227,6 +241,25 @@ def auto_of_mixed(
         **options,
     )  # fmt: skip
     return replace(outcome, reason=f"{reason}: {options['start']}, then a search by the reported loss")
+
+
+def suppression_options(
+    codes: NDArray[np.int32], column_costs: Sequence[ColumnCost] | None, *, effort: Effort = "balanced"
+) -> dict[str, Any] | None:
+    """Return the options of ``cell-suppression``; None where it does not apply or would take long.
+
+    Examples
+    --------
+    >>> suppression_options(np.zeros((9, 2), np.int32), [ColumnCost("suppress")] * 2, effort="fast")
+    {'most_columns': 3, 'program': 0}
+    """
+    if column_costs is None or any(cost.recode != "suppress" for cost in column_costs):
+        return None
+    sets = sum(comb(codes.shape[1], size) for size in range(1, 4))
+    few = SUPPRESSED_COMBINATIONS // sets
+    if _distinct_rows(codes, few) > few:
+        return None
+    return {"most_columns": 3, "program": SUPPRESSED_PATTERNS[effort]}
 
 
 def nominal_options(

@@ -9,6 +9,7 @@ MODULES = {
     "brute-force": "shoal.methods.optimal.brute_force",
     "c-modes": "shoal.methods.nominal.c_modes",
     "castro-rounding": "shoal.methods.nominal.castro_rounding",
+    "cell-suppression": "shoal.methods.nominal.cell_suppression",
     "chi-ex": "shoal.methods.nominal.chi_ex",
     "chi-search": "shoal.methods.nominal.chi_search",
     "column-generation": "shoal.methods.nominal.column_generation",

@@ -83,12 +83,19 @@ class Program:
         self._row_lower.append(lower)
         self._row_upper.append(upper)
 
-    def solve(self, *, start: NDArray[np.float64] | None = None, time_limit: float | None = None) -> Solved:
-        """Return the best solution that is found within the time, and what is proven about it."""
+    def solve(
+        self, *, start: NDArray[np.float64] | None = None, time_limit: float | None = None, nodes: int | None = None
+    ) -> Solved:
+        """Return the best solution that is found within the time or the nodes, and what is proven about it.
+
+        A limit of nodes of the search tree ends at the same solution on every machine.
+        """
         highspy = load_highspy()
         solver = new_highs(**_SETTINGS)
         if time_limit is not None:
             solver.setOptionValue("time_limit", max(float(time_limit), 0.01))
+        if nodes is not None:
+            solver.setOptionValue("mip_max_nodes", int(nodes))
         solver.passModel(self._model(highspy))
         if start is not None:
             known = highspy.HighsSolution()
