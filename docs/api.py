@@ -26,7 +26,7 @@ PARTS = {
     ],
     "Plans": ["Plan", "Requirements", "MethodCall", "ResolvedMethod", "ReadOptions"],
     "Run files": ["load_run", "save_run", "RunFile", "InputFiles", "OutputFiles", "Accepted"],
-    "Columns": ["Schema", "Column", "Role", "Kind", "Recode", "Missing", "Hierarchy", "read_hierarchy"],
+    "Columns": ["Schema", "Column", "Statistic", "Role", "Kind", "Recode", "Missing", "Hierarchy", "read_hierarchy"],
     "Arrays and groups": ["group", "run_method", "refine", "Grouping", "Outcome", "Objective"],
     "One column": ["optimal_1d", "OwnCost", "check_cost"],
     "Methods": ["all_methods", "get_method", "method"],

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from shoal.schema.plan import MethodCall, Plan, ReadOptions, ResolvedMethod
     from shoal.schema.requirements import Requirements
     from shoal.schema.run_file import Accepted, InputFiles, OutputFiles, RunFile
+    from shoal.schema.statistic import Statistic
 
 _HOMES = {
     "Accepted": "shoal.schema.run_file",
@@ -67,6 +68,7 @@ _HOMES = {
     "Role": "shoal.schema.columns",
     "RunFile": "shoal.schema.run_file",
     "Schema": "shoal.schema.columns",
+    "Statistic": "shoal.schema.statistic",
     "all_methods": "shoal.methods.registry",
     "apply_steps": "shoal.flow.stepped",
     "assess": "shoal.api.checks",
@@ -123,6 +125,7 @@ __all__ = [
     "Role",
     "RunFile",
     "Schema",
+    "Statistic",
     "all_methods",
     "apply_steps",
     "assess",

@@ -57,6 +57,8 @@ class Combination:
     candidates
         The share of records re-identified among the rows that cover the true values, where cells were suppressed or
         generalised; record linkage is too low there.
+    statistics_outside
+        The number of figures of statistics that must hold that are outside their tolerance; such a release is not made.
     attribute_disclosure
         By how much the release improves guesses of a confidential value, for the column where that is most.
     seconds
@@ -115,6 +117,7 @@ class Combination:
     propensity_ratio: float | None = None
     specks: float | None = None
     candidates: float | None = None
+    statistics_outside: int | None = None
 
     @property
     def requested_k(self) -> int:
@@ -358,8 +361,14 @@ def _row(one: Combination) -> tuple[str, ...]:
         linkage,
         _percent(one.attribute_disclosure) if one.attribute_disclosure is not None else "",
         "" if one.seconds is None else f"{one.seconds:.2f}",
-        "efficient" if one.efficient else "",
+        ("efficient" if one.efficient else "") + _statistics_text(one),
     )
+
+
+def _statistics_text(one: Combination) -> str:
+    if one.statistics_outside is None:
+        return ""
+    return " statistics hold" if not one.statistics_outside else f" {one.statistics_outside:,} statistics outside"
 
 
 def _percent(share: float | None, digits: int = 1) -> str:

@@ -55,6 +55,11 @@ def measured(line: Combination, released: Released, original: Table, seed: int, 
         columns = pair_columns(before, after, confidential, schema)
         attacks = attribute_disclosure(matcher.labels, columns, repeats=3, seed=seed)
         attribute = max(attack.baseline_adjusted_success for attack in attacks)
+    outside = None
+    if schema.statistics:
+        from shoal.flow.checked_statistics import compare_statistics
+
+        outside = sum(one.outside for one in compare_statistics(schema.statistics, original, released.table))
     varying = [column.name for column in schema.quasi if constant and column.name not in constant]
     runs = released.manifest["method"]["resolved"]
     selected = ", ".join(dict.fromkeys(run["name"] for run in runs if run["name"] != line.method))
@@ -72,6 +77,7 @@ def measured(line: Combination, released: Released, original: Table, seed: int, 
         record_linkage_low=linkage.low,
         record_linkage_high=linkage.high,
         candidates=compatible,
+        statistics_outside=outside,
         attribute_disclosure=attribute,
         rows_kept=released.table.n_rows / original.n_rows,
         constant_loss=None if not constant else released.loss.over(constant),

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 SCHEMA_FIELDS = (
     "quasi", "confidential", "identifiers", "other", "unnamed", "unit", "household", "time", "kinds", "orders",
     "column_weights", "strata", "sampling_weight", "release_weight", "known", "missing", "recode", "hierarchies",
-    "constant", "keep_links", "before", "after", "shuffle", "not_applicable",
-    "keep",
+    "constant", "keep_links", "before", "after", "shuffle", "not_applicable", "keep", "statistics",
 )  # fmt: skip
 """Arguments that change the schema."""
 REQUIREMENT_FIELDS = ("of", "max_size", "global_recoding", "l", "l_kind", "c", "p", "alpha", "t", "beta", "max_share")
@@ -84,6 +83,7 @@ def protect(
     after: Mapping[str, Any] | None = None,
     shuffle: bool | None = None,
     keep: Sequence[str] | None = None,
+    statistics: Any = None,
     global_recoding: bool = False,
     decimals: Decimals = "input",
     sums: Sums = "rounded",
@@ -197,6 +197,10 @@ def protect(
         Release the rows in a random order; the holder's record keeps it.
     keep
         Rules between columns that the original obeys and the release keeps: ``["start <= end", "a + b = c"]``.
+    statistics
+        Statistics that must hold: a list of :class:`shoal.Statistic` or mappings, or a TOML file with
+        ``[[statistics]]``. If one changes by more than its tolerance, :class:`shoal.errors.RequirementNotMet` is
+        raised.
     global_recoding
         Records with identical quasi-identifiers stay in one group, so that equal values are always replaced by the same
         value; otherwise they may be separated (local recoding), which loses less.
@@ -354,6 +358,10 @@ def run_plan(
         check_relinking(released.remarks)
     if not accept_derived:
         check_derived(released.remarks)
+    if plan.schema.statistics:
+        from shoal.flow.checked_statistics import check_statistics
+
+        check_statistics(released, table)
     given = {
         "loss": accept_loss, "relinking": accept_relinking, "derived": accept_derived,
         "second_release": accept_second_release,

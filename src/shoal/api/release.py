@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shoal.api.database_release import WrittenTable
     from shoal.evaluate.risk import Risk
     from shoal.evaluate.utility import Utility
+    from shoal.flow.checked_statistics import ComparedStatistic
     from shoal.flow.holder_record import HolderRecord
     from shoal.flow.kept_moments import KeptMoments
     from shoal.privacy.assessment import Assessment
@@ -200,6 +201,15 @@ class Release:
         labels = class_labels(self.table, self.schema.protected)
         figures = person_figures(labels, persons.unit, persons.household, threshold=0.2)
         return replace(found, persons=figures)
+
+    @cached_property
+    def statistics(self) -> tuple[ComparedStatistic, ...]:
+        """The statistics that must hold, before and after; confidential, since they have figures of the original."""
+        if not self.schema.statistics:
+            return ()
+        from shoal.flow.checked_statistics import compare_statistics
+
+        return compare_statistics(self.schema.statistics, self._paired_original(), self.table)
 
     @cached_property
     def utility(self) -> Utility:

@@ -203,6 +203,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
             ),
             None,
         ),
+        "statistics": (_one(Path, "TOML file with [[statistics]] that must hold within their tolerances."), None),
         "shuffle": (
             Annotated[bool, typer.Option("--shuffle", help="Rows in a random order, which the holder's record keeps.")],
             False,
@@ -313,7 +314,12 @@ class Given:
 
     def inputs(self, *files: Path | None) -> list[Path]:
         """Return the files that a command reads, which no output may replace: those named here and by options."""
-        named = [*files, self.schema, *split_pairs(self.values.get("hierarchy"), "--hierarchy").values()]
+        named = [
+            *files,
+            self.schema,
+            self.values.get("statistics"),
+            *split_pairs(self.values.get("hierarchy"), "--hierarchy").values(),
+        ]
         steps = [text for option in ("before", "after") for text in self.values.get(option) or []]
         named += [path for step in steps for path in [step.partition("=map ")[2].strip()] if path[:1] not in {"", "{"}]
         return [Path(file) for file in named if file is not None]
@@ -359,6 +365,7 @@ class Given:
                 "not_applicable": _codes(self.values.get("not_applicable")),
                 "before": _steps(self.values.get("before"), "--before"),
                 "after": _steps(self.values.get("after"), "--after"),
+                "statistics": self.values.get("statistics"),
                 "shuffle": self.values.get("shuffle") or None,  # a schema file may state it
                 "keep": self.values.get("keep") or None,
             }

@@ -239,6 +239,7 @@ def _summary(release: Release) -> list[tuple[str, str]]:
         rows.append(("person risk", f"{highest}; {share}"))
     if persons is not None and persons.household_risk is not None:
         rows.append(("household risk", f"{100 * persons.household_risk.highest:.4g} % at most, for one member"))
+    rows += [("statistic", statistic.sentence()) for statistic in release.statistics]
     second = release.released.second
     if second is not None:
         counts = ", ".join(f"{getattr(second, name):,} {name}" for name in ("kept", "changed", "new", "deleted"))

@@ -83,6 +83,10 @@ def build_manifest(
         manifest["moments"] = rounded({"restored": moments.restored, "limited": moments.limited}, digits)
     if plan.schema.keep:
         manifest["rules"] = {"kept": list(plan.schema.keep), "changed_cells": dict(recoded.repaired)}
+    if plan.schema.statistics:
+        from shoal.flow.checked_statistics import statistics_entry
+
+        manifest["statistics"] = statistics_entry(plan.schema.statistics)
     if plan.by_persons or plan.schema.keep_links:
         manifest["person_groups"] = person_groups_entry(plan, prepared, grouped, recoded, digits)
     manifest["plan"] = stated_plan_digest(manifest)

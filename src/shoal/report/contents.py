@@ -173,6 +173,7 @@ def _sections(contents: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("information-loss", "Information loss", True),
         ("distributions", "Distributions", True),
         ("associations", "Associations", contents["associations"]),
+        ("data-utility", "Data utility", evidence.statistics),
         ("risk", "Risk", True),
         ("sources-of-risk", "Sources of risk", evidence.sources is not None),
         ("attacks", "Attacks", evidence.attacks is not None),

@@ -25,6 +25,7 @@ from shoal.evaluate.linkage_search import Matcher
 from shoal.evaluate.paired_columns import PairedColumn
 from shoal.evaluate.special_uniques import SpecialUniques, special_uniques
 from shoal.evaluate.subset_classes import MAX_BITS
+from shoal.flow.checked_statistics import ComparedStatistic, compare_statistics
 from shoal.flow.released import Released
 from shoal.privacy.assessment import ColumnAssessment, assess_column
 from shoal.privacy.confidential import read_values
@@ -120,6 +121,8 @@ class Evidence:
         known.
     sources
         The columns and combinations of columns that make records of the original unique.
+    statistics
+        The statistics that must hold, before and after.
     lost
         The categories that the released table does not have any more, for each column that lost some.
     notes
@@ -136,6 +139,7 @@ class Evidence:
     dominated: dict[str, float] = field(default_factory=dict)
     lost: dict[str, LostCategories] = field(default_factory=dict)
     sources: SpecialUniques | None = None
+    statistics: tuple[ComparedStatistic, ...] = ()
     notes: tuple[str, ...] = ()
     persons_before: PersonFigures | None = None
     persons_after: PersonFigures | None = None
@@ -184,6 +188,9 @@ def measure_evidence(released: Released, original: Table | None = None) -> Evide
         before = _class_risk(tables.original, schema, class_labels(original, schema.with_weight))
         evidence = replace(evidence, before=before, persons_before=_persons(released, original))
         evidence = replace(evidence, sources=_sources(original, released))
+        if schema.statistics:
+            compared = compare_statistics(schema.statistics, original, released.table)
+            evidence = replace(evidence, statistics=compared)
         evidence = _with_attacks(evidence, released, tables, labels, assessed)
     if len(assessed) < len(confidential):
         note = (

@@ -21,6 +21,7 @@ from shoal.core.arguments import checked
 from shoal.core.choices import choice
 from shoal.core.text import text_table
 from shoal.errors import ParameterError, SchemaError, UnknownColumn
+from shoal.schema.statistic import Statistic, read_statistics
 
 
 class Role(StrEnum):
@@ -245,6 +246,8 @@ class Schema:
     keep
         Rules between columns that hold in the original and are kept, such as ``start <= end``; see
         :mod:`shoal.schema.column_rules`.
+    statistics
+        Statistics that must hold: see :class:`shoal.Statistic`.
 
     Examples
     --------
@@ -268,6 +271,7 @@ class Schema:
     keep_links: bool = False
     shuffle: bool = False
     keep: tuple[str, ...] = ()
+    statistics: tuple[Statistic, ...] = ()
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -284,6 +288,8 @@ class Schema:
         object.__setattr__(self, "missing", choice(Missing, self.missing, "missing"))
         self._check_known()
         self._check_persons()
+        if self.statistics:
+            object.__setattr__(self, "statistics", read_statistics(self.statistics))
         for name in [*self.strata, *([self.sampling_weight] if self.sampling_weight else [])]:
             role = self[name].role
             if role == Role.QUASI or role in DROPPED:
@@ -465,6 +471,7 @@ class Schema:
         shuffle: bool | None = None,
         not_applicable: Mapping[str, Sequence[str]] | None = None,
         keep: Sequence[str] | None = None,
+        statistics: Any = None,
     ) -> Schema:
         """Return a schema in which the given choices replace the present ones.
 
@@ -521,6 +528,7 @@ class Schema:
             keep_links=self.keep_links if keep_links is None else keep_links,
             shuffle=self.shuffle if shuffle is None else shuffle,
             keep=self.keep if keep is None else keep,  # type: ignore[arg-type]  # made a tuple of texts by the schema
+            statistics=self.statistics if statistics is None else statistics,
         )
 
     def _with_constant(self, columns: dict[str, Column], names: list[str]) -> dict[str, Column]:

@@ -21,6 +21,7 @@ from shoal.errors import ParameterError, suggestion
 from shoal.schema.columns import Schema
 from shoal.schema.person_options import PersonOptions, check_person_plan
 from shoal.schema.requirements import Of, Requirements
+from shoal.schema.statistic import Statistic
 
 Decimals = int | Literal["input", "full"]
 Sums = Literal["rounded", "exact"]
@@ -340,6 +341,11 @@ def plain_value(value: Any) -> Any:
     """
     if isinstance(value, StrEnum | Path):
         return str(value)
+    if isinstance(value, Statistic):
+        entries = {one.name: getattr(value, one.name) for one in fields(value)}
+        function = entries.pop("function")
+        stated = {name: plain_value(entry) for name, entry in entries.items() if entry not in {None, ()}}
+        return stated if function is None else {**stated, "function": function_name(function)}
     if isinstance(value, Mapping):
         return {str(key): plain_value(item) for key, item in value.items()}
     if hasattr(value, "labels") and hasattr(value, "parents"):  # a hierarchy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,15 @@ from shoal.schema.columns import (
     role_of_option,
     shown_role,
 )
+from shoal.schema.statistic import Statistic
 from shoal.schema.toml_values import format_key as _key
 from shoal.schema.toml_values import format_text as _text
+from shoal.schema.toml_values import format_value
 
 _TOP = {
     "release_weight", "known", "unnamed", "strata", "sampling_weight", "missing", "columns", "keep_links", "shuffle",
     "keep",
+    "statistics",
 }  # fmt: skip
 _COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy", "time", "constant", "before", "after"}
 _COLUMN |= {"not_applicable"}
@@ -89,7 +93,20 @@ def format_schema(schema: Schema, source: str = "people.csv", remarks: Mapping[s
         header += f"keep = [{', '.join(map(_text, schema.keep))}]   # rules between columns\n"
     parts = [header]
     parts += [_format_column(column, (remarks or {}).get(column.name, "")) for column in schema.columns]
-    return "\n".join(parts)
+    return "\n".join([*parts, *map(_format_statistic, schema.statistics)])
+
+
+def _format_statistic(statistic: Statistic) -> str:
+    if statistic.function is not None:
+        raise SchemaError(
+            f'statistic "{statistic.name}" is a Python function, which a file cannot hold; state it as sql or value'
+        )
+    lines = ["[[statistics]]"]
+    for entry in fields(statistic):
+        found = getattr(statistic, entry.name)
+        if found != entry.default:
+            lines.append(f"{entry.name} = {format_value(list(found) if isinstance(found, tuple) else found)}")
+    return "\n".join(lines) + "\n"
 
 
 def _format_column(column: Column, remark: str = "") -> str:
@@ -165,6 +182,7 @@ def parse_schema(text: str, base: Schema, *, identifiers_dropped: bool = False) 
         keep_links=parsed.get("keep_links", False),
         shuffle=parsed.get("shuffle", False),
         keep=_parse_names(parsed, "keep"),
+        statistics=tuple(parsed.get("statistics", ())),
     )
 
 
