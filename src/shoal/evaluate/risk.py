@@ -28,7 +28,7 @@ from shoal.evaluate.covering import any_general, covered_columns
 from shoal.evaluate.interval_disclosure import interval_disclosure, rank_interval_disclosure
 from shoal.evaluate.linkage import assignment_linkage, linkage_without, person_linkage, record_linkage
 from shoal.evaluate.linkage_search import Matcher
-from shoal.evaluate.paired_columns import pair_columns, pair_with_others
+from shoal.evaluate.paired_columns import PairedColumn, pair_columns, pair_with_others
 from shoal.evaluate.population_risk import known_population, population_of_classes
 from shoal.privacy.k_anonymity import Classes, class_labels
 from shoal.privacy.person_risk import PersonFigures
@@ -320,12 +320,7 @@ def risk(
         pairs, values = pair_with_others(before, after, load_file_or_frame(control, options), everything, schema)
     paired, paired_confidential = pairs[: len(names)], pairs[len(names) :]
     matcher = Matcher(paired)
-    attacks: list[Attack] = [
-        record_linkage(paired, matcher=matcher, sample=sample, seed=seed, progress=progress),
-        assignment_linkage(paired, matcher=matcher, seed=seed, progress=progress),
-    ]
-    if units is not None:
-        attacks.append(person_linkage(paired, units, matcher=matcher, sample=sample, seed=seed, progress=progress))
+    attacks = _linkages(paired, matcher, units, {"sample": sample, "seed": seed, "progress": progress})
     covered = covered_columns(before, after, names, schema)
     if any_general(covered):
         attacks.insert(0, candidates(covered, paired, k=k, sample=sample, seed=seed, progress=progress))
@@ -343,6 +338,17 @@ def risk(
             sample=sample, seed=seed,
         )  # fmt: skip
     return Risk(classes, tuple(attacks), columns, () if units is None else (BY_PERSONS,), backend=backend)
+
+
+def _linkages(
+    paired: list[PairedColumn], matcher: Matcher, units: NDArray[np.int64] | None, options: dict[str, Any]
+) -> list[Attack]:
+    """Return record, assignment and, where persons have several records, person linkage."""
+    attacks = [
+        record_linkage(paired, matcher=matcher, **options),
+        assignment_linkage(paired, matcher=matcher, seed=options["seed"], progress=options["progress"]),
+    ]
+    return attacks if units is None else [*attacks, person_linkage(paired, units, matcher=matcher, **options)]
 
 
 def _as_counted(data: Any, names: Sequence[str], options: Mapping[str, Any], progress: Progress = SILENT) -> Table:
