@@ -38,6 +38,7 @@ OTHER_PAGES = {
     "c-modes": "../nominal-partition.md",
     "k-member": "../nominal-partition.md",
     "nominal-mdav": "../nominal-partition.md",
+    "full-domain": "../../recoding.md",
     "nominal-v-mdav": "../nominal-partition.md",
 }
 READS = {

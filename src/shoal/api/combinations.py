@@ -81,6 +81,8 @@ class Combination:
     hellinger, propensity_ratio, specks
         Mean Hellinger distance of the columns, pMSE over its null value, and SPECKS; see :func:`shoal.utility`. The
         propensity scores are those of at most 5,000 records of each table.
+    ncp
+        Mean NCP over the cells, where all quasi-identifiers are generalised.
     """
 
     method: str
@@ -118,6 +120,7 @@ class Combination:
     specks: float | None = None
     candidates: float | None = None
     statistics_outside: int | None = None
+    ncp: float | None = None
 
     @property
     def requested_k(self) -> int:

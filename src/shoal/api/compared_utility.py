@@ -11,12 +11,13 @@ import numpy as np
 if TYPE_CHECKING:
     from shoal.api.combinations import Combination
 
-UTILITY_HEADINGS = ("method", "k", "IL1s", "variance", "correlations", "Hellinger", "pMSE / null", "SPECKS")
+UTILITY_HEADINGS = ("method", "k", "IL1s", "variance", "correlations", "Hellinger", "pMSE / null", "SPECKS", "NCP")
 """The headings of the table of utility."""
 UTILITY_TEXT = (
     "IL1s: mean change of a number, in units of sqrt(2) standard deviations; variance: its mean change; correlations: "
     "mean difference; pMSE / null: how well a model tells released from original records, 1 being as little as for "
-    "records drawn at random from the original; SPECKS: the largest difference of its scores"
+    "records drawn at random from the original; SPECKS: the largest difference of its scores; NCP: mean share of the "
+    "domain that a generalised cell represents"
 )
 """What the figures of utility mean."""
 RIVAL_TEXT = (
@@ -100,6 +101,7 @@ def utility_rows(lines: Iterable[Combination]) -> list[tuple[str, ...]]:
             _number(line.hellinger, ".4f"),
             _number(line.propensity_ratio, ".1f"),
             _number(line.specks, ".3f"),
+            _number(line.ncp, ".5f"),
         )
         for line in lines
         if not line.reason

@@ -82,8 +82,15 @@ def measured(line: Combination, released: Released, original: Table, seed: int, 
         rows_kept=released.table.n_rows / original.n_rows,
         constant_loss=None if not constant else released.loss.over(constant),
         varying_loss=None if not varying else released.loss.over(varying),
+        ncp=_mean_penalty(released),
         **utility_figures(paired, seed),
     )
+
+
+def _mean_penalty(released: Released) -> float | None:
+    """Return the mean NCP over all columns, if all of them are generalised."""
+    penalties = [column.ncp for column in released.loss.columns.values() if column.ncp is not None]
+    return float(np.mean(penalties)) if len(penalties) == len(released.loss.columns) else None
 
 
 def utility_figures(columns: Sequence[PairedColumn], seed: int) -> dict[str, Any]:

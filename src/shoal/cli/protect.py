@@ -30,6 +30,10 @@ def protect_command(
         Path | None, typer.Option(help="Write the report for publication, without figures of the original.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the reports.", metavar="TEXT")] = None,
+    max_suppressed: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="For method full-domain: largest share of records that are suppressed."),
+    ] = None,
     holder_record: Annotated[
         str | None,
         typer.Option(
@@ -106,7 +110,7 @@ def protect_command(
                 seed=seed,
                 effort=effort,
                 time_limit=given.values["time_limit"],
-                options=method_options(method, option),
+                options=method_options(method, option, max_suppressed),
                 read_options=given.read_options(),
                 read_identifiers=record is not None,
                 previous=previous,
@@ -133,12 +137,14 @@ def protect_command(
         draw_release(release, paths, confidential=[path for path in (record, report, save) if path is not None])
 
 
-def method_options(method: str, texts: list[str] | None) -> dict[str, Any]:
+def method_options(method: str, texts: list[str] | None, max_suppressed: float | None = None) -> dict[str, Any]:
     """Return the options of a method as values; each text is one option, whose value may contain commas."""
     import shoal
 
     info = shoal.get_method(method)
-    values = {}
+    values: dict[str, Any] = {}
+    if max_suppressed is not None:
+        values |= info.check_options({"max_suppressed": max_suppressed})
     for text in texts or []:
         name, sign, value = text.partition("=")
         key = name.strip().replace("-", "_")

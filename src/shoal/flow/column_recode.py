@@ -71,6 +71,9 @@ class ColumnTask:
         What replaces the values.
     decimals, sums
         How numbers and totals are released.
+    level
+        The level of the hierarchy that the whole column is generalised to; None for the closest common ancestor of
+        each group.
     """
 
     entry: ColumnEncoding
@@ -82,6 +85,7 @@ class ColumnTask:
     recode: Recode
     decimals: Decimals
     sums: Sums
+    level: int | None = None
 
     def recoded(self, selected: Integers | None, keys: Words) -> RecodedColumn:
         """Return the released column and its loss.
@@ -207,7 +211,8 @@ class ColumnTask:
             found = generalise_to_sets(distinct, codes, names, self.grouping)
         else:
             tree = self._tree()
-            found = generalise_by_hierarchy(distinct, codes, names, self.grouping, tree, self.entry.column.name)
+            name = self.entry.column.name
+            found = generalise_by_hierarchy(distinct, codes, names, self.grouping, tree, name, level=self.level)
         loss = self._with_penalties(self._generalised_loss(found), found.ncp, found.height)
         return self._texts(found.texts, loss)
 

@@ -26,6 +26,9 @@ from shoal.schema.columns import Column, Kind
 from shoal.schema.plan import MethodCall
 from shoal.schema.requirements import Requirements
 
+FULL_DOMAIN = "full-domain"
+"""The method that has one level of generalisation per column for the whole table."""
+
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
@@ -132,6 +135,8 @@ class Grouped:
     households
         Groups of whole households around the groups of persons, and the columns that are replaced by them, where some
         columns stay constant within households and others within persons only.
+    levels_of
+        The columns that a method generalised to one level each for the whole table, in its order.
     """
 
     requirements: Requirements
@@ -143,9 +148,19 @@ class Grouped:
     outer: Grouping | None = None
     row_weights: NDArray[np.float64] | None = None
     households: tuple[Grouping, tuple[str, ...]] | None = None
+    levels_of: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<Grouped: {self.grouping.summary()}; {', '.join(run.identity for run in self.runs)}>"
+
+    @property
+    def levels(self) -> Mapping[str, int]:
+        """The level of generalisation of each column, where a method has one for the whole table."""
+        if self.levels_of is None or [run.name for run in self.runs] != [FULL_DOMAIN]:
+            return {}
+        levels = self.outcome.diagnostics["levels"]
+        assert isinstance(levels, Sequence)
+        return {name: int(str(level)) for name, level in zip(self.levels_of, levels, strict=True)}
 
     def grouping_of(self, column: Column) -> Grouping:
         """Return the groups by which a column is replaced."""
@@ -203,11 +218,19 @@ def group_records(
     call = replace(call, options=info.check_options(call.options))
     blocks = find_blocks(prepared, requirements) if blocks is None else blocks
     data = data or MethodData(prepared, blocks.suppressed)
-    array = _method_input(prepared, info, call, data, k)
+    costs = column_costs(prepared)
+    array: Array
+    if info.name == FULL_DOMAIN:
+        from shoal.flow.leaf_codes import check_one_coding, leaf_codes
+
+        check_one_coding(prepared, requirements)
+        array, costs = leaf_codes(prepared)
+    else:
+        array = _method_input(prepared, info, call, data, k)
     columns = _Columns(
         np.array([column.weight for column in prepared.schema.quasi]),
         np.array([column.kind == Kind.NOMINAL for column in prepared.schema.quasi]),
-        column_costs(prepared),
+        costs,
         data.observed(info.data) if "observed" in info.injected else None,
     )
     outcomes = _run_blocks(
@@ -230,7 +253,8 @@ def group_records(
         options=outcomes[0].options if len(outcomes) == 1 else {},
         reason=outcomes[0].reason if len({outcome.reason for outcome in outcomes}) == 1 else "",
     )
-    return Grouped(requirements, grouping, blocks, outcome, _runs(outcomes, info))
+    names = tuple(column.name for column in prepared.schema.quasi) if info.name == FULL_DOMAIN else None
+    return Grouped(requirements, grouping, blocks, outcome, _runs(outcomes, info), levels_of=names)
 
 
 def method_for(prepared: Prepared, call: MethodCall) -> MethodInfo:

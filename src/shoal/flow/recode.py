@@ -144,7 +144,7 @@ def recode_table(
             changed = name in prepared.imputed or name in grouped.blocks.suppressed
             task = ColumnTask(
                 entry, table.column(name), values, layer.grouping, prepared.original(name) if changed else values,
-                layer.weights, recodes[name], decimals, sums,
+                layer.weights, recodes[name], decimals, sums, grouped.levels.get(name),
             )  # fmt: skip
             chosen = selected.get(recodes[name])
             if name in prepared.aside or name in prepared.by_known:
@@ -339,7 +339,12 @@ def resolve_recodes(
     objective = grouped.outcome.objective
     frequencies = bool(grouped.runs) and all(run.frequencies for run in grouped.runs)
     of_objective = None if objective is None else _OF_OBJECTIVE.get(objective.name)
-    return {column.name: _recode_of(column, of_objective, frequencies=frequencies) for column in schema.quasi}
+    return {
+        column.name: Recode.HIERARCHY
+        if column.name in grouped.levels
+        else _recode_of(column, of_objective, frequencies=frequencies)
+        for column in schema.quasi
+    }
 
 
 def _recode_of(column: Column, of_objective: Recode | None, *, frequencies: bool) -> Recode:

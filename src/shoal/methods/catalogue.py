@@ -28,6 +28,7 @@ MODULES = {
     "mdav-star-gamma": "shoal.methods.distance.mdav_star",
     "mixed-annealing": "shoal.methods.nominal.mixed_annealing",
     "mixed-blocks": "shoal.methods.partition.mixed_blocks",
+    "full-domain": "shoal.methods.nominal.full_domain",
     "mona": "shoal.methods.partition.mona",
     "mona-2d": "shoal.methods.partition.mona",
     "mona-plus": "shoal.methods.partition.mona_plus",

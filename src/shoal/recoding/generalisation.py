@@ -80,6 +80,8 @@ def generalise_by_hierarchy(
     grouping: Groups,
     hierarchy: Hierarchy,
     column: str,
+    *,
+    level: int | None = None,
 ) -> Generalised:
     """Replace the values of each group by their closest common ancestor; a missing one among them leads to the root.
 
@@ -91,6 +93,9 @@ def generalise_by_hierarchy(
         The tree, with a leaf for every value.
     column
         The name of the column, for errors.
+    level
+        One level for the whole column instead (0: the values themselves); a group whose values have different nodes on
+        this level is suppressed, that is generalised to the root.
 
     Returns
     -------
@@ -102,6 +107,8 @@ def generalise_by_hierarchy(
     leaves[known] = hierarchy.codes([name for name in names if name is not None], column)
     missing = np.bincount(grouping.labels, ~known[codes], minlength=len(grouping))
     nodes = hierarchy.common_ancestors(np.where(known, leaves, 0)[codes], grouping.labels)
+    if level is not None:
+        nodes = _on_level(hierarchy, np.where(known, leaves, 0)[codes], grouping, level)
     nodes = np.where(missing > 0, hierarchy.root, nodes)
     empty = missing == grouping.sizes
     sums, counts = _below(hierarchy, leaves[known], distinct[known])
@@ -111,6 +118,15 @@ def generalise_by_hierarchy(
     height = np.where(empty, 0.0, hierarchy.heights[nodes] / max(int(hierarchy.heights[hierarchy.root]), 1))
     options = np.maximum(hierarchy.sizes[nodes], 1).astype(np.float64)
     return Generalised(texts, np.where(empty, np.nan, means), options, ncp, height)
+
+
+def _on_level(hierarchy: Hierarchy, leaves: NDArray[np.int64], grouping: Groups, level: int) -> NDArray[np.int64]:
+    """Return the node of each group on a level; the root where its records have different ones."""
+    above = hierarchy.ancestors[::-1][level][leaves]
+    nodes = np.full(len(grouping), hierarchy.root, np.int64)
+    nodes[grouping.labels] = above
+    differ = np.bincount(grouping.labels, above != nodes[grouping.labels], minlength=len(grouping))
+    return np.where(differ > 0, hierarchy.root, nodes)
 
 
 def _below(hierarchy: Hierarchy, leaves: NDArray[np.int64], values: Floats) -> tuple[Floats, Floats]:
