@@ -285,10 +285,43 @@ def _enforced(
                 requirements.max_size,
             )  # fmt: skip
             found = satisfied_by_price(inside, groups, constraints, values, table, progress)
+            if confidential is not None and units is None and len(grouped.blocks) == 1:
+                found = _or_built(inside, groups, found, constraints, confidential, requirements, progress)
         return _counted(found, counts)
 
     labels = grouped.blocks.mapped(grouped.grouping.n, satisfied)
     return grouped.regrouped(labels, StepRecord(step, counts))
+
+
+def _or_built(  # noqa: PLR0917 - the groups before and after, and what they must satisfy
+    points: Floats, start: Integers, found: Enforcement, constraints: Constraints, confidential: ConfidentialValues,
+    requirements: Requirements, progress: Progress,
+) -> Enforcement:  # fmt: skip
+    """Return the cheaper groups of the given ones and of those that are t-close by construction.
+
+    There are such for one confidential attribute whose values are ordered, or equal or not.
+    """
+    from shoal.privacy.closeness_construction import MAX_RECORDS, build_close_groups
+
+    if requirements.t is None or len(confidential.values) != 1 or not found.groups_violating:
+        return found
+    (values,) = confidential.values
+    suitable = values.distance.name in {"ordered", "equal"} and values.totals is None and (values.codes >= 0).all()
+    if not suitable or len(points) > MAX_RECORDS or requirements.max_size is not None:
+        return found
+    from shoal.methods.persons.rising_price import refine_within
+    from shoal.methods.refinement.crossover import crossover
+
+    assert constraints.codes is not None
+    assert constraints.table is not None
+    different = None if values.distance.name == "ordered" else values.n_values
+    built = build_close_groups(
+        points, constraints.codes, requirements.k, requirements.t, constraints.table, values=different
+    )
+    if built is None:
+        return found
+    built = refine_within(points, built, start, constraints, progress=progress)
+    return replace(found, labels=crossover(points, canonical_labels(found.labels), canonical_labels(built)))
 
 
 def satisfied_by_price(
