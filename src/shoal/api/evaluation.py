@@ -69,7 +69,8 @@ def evaluate(
     sampling_weight, release_weight, known
         As in :func:`shoal.protect`.
     control
-        A table of persons who are not in the release, as a baseline of attribute disclosure.
+        A table of persons of the same population who are not in the release: the baseline of attribute disclosure, and
+        of singling out, linkability and membership, which are measured with it only.
     population
         The number of individuals of the population of which the original is a sample, or a table of them, for
         journalist and marketer risk.
@@ -128,8 +129,6 @@ def evaluate(
     names, attributes = full.protected, full.named(Role.CONFIDENTIAL)
     if not names:
         raise ParameterError("no quasi-identifiers given; use quasi=[...] (command line: --quasi age,region)")
-    if control is not None and not attributes:
-        raise ParameterError("control is the baseline of attribute disclosure; name confidential attributes as well")
     compared = load_typed(released, reading)
     if compared.n_rows != table.n_rows and record is None:
         raise DataError(
@@ -173,6 +172,12 @@ def evaluate(
         risks = replace(risks, attacks=(*risks.attacks, *attacks), notes=(*risks.notes, *notes))
     elif also_record is not None:
         raise ParameterError("also_record is the record of another release; name its table with also=")
+    if control is None:
+        note = (
+            "Singling out, linkability and membership were not measured: they need people of the same population who "
+            "are not in the release (control=, command line: --control)."
+        )
+        risks = replace(risks, notes=(*risks.notes, note))
     return risks, uses
 
 

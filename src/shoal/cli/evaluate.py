@@ -19,7 +19,10 @@ def evaluate_command(
     ],
     control: Annotated[
         Path | None,
-        typer.Option(parser=flags.path_or_uri, help="Table of persons who are not in the release; used as a baseline."),
+        typer.Option(
+            parser=flags.path_or_uri,
+            help="Table of persons who are not in the release; baseline, also of singling out and linkability.",
+        ),
     ] = None,
     population: flags.Population = None,
     sampling_fraction: flags.SamplingFraction = None,

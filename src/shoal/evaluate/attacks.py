@@ -22,10 +22,10 @@ class Attack:
     ----------
     name
         ``candidates``, ``record-linkage``, ``person-linkage``, ``assignment-linkage``, ``interval-disclosure``,
-        ``rank-interval-disclosure``, ``attribute-disclosure``, ``differencing-of-totals``, ``intersection`` or
-        ``intersection-by-values``.
+        ``rank-interval-disclosure``, ``attribute-disclosure``, ``singling-out``, ``linkability``, ``membership``,
+        ``differencing-of-totals``, ``intersection`` or ``intersection-by-values``.
     target
-        The column whose values are to be disclosed; empty for attacks on whole records.
+        The column whose values are to be disclosed, or how many columns are used; empty for attacks on whole records.
     success
         The share of records, or of persons for ``person-linkage``, for which the attack succeeds, with its 95 %
         confidence interval.

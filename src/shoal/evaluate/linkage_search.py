@@ -57,7 +57,7 @@ class Matcher:
     known_labels: Integers | None = field(default=None, repr=False)
     labels: Integers = field(init=False)
     sizes: Integers = field(init=False)
-    _first: Integers = field(init=False, repr=False)
+    first: Integers = field(init=False, repr=False)
     _numbers: Floats = field(init=False, repr=False)
     _codes: NDArray[np.int32] = field(init=False, repr=False)
     _has_missing: list[bool] = field(init=False, repr=False)
@@ -68,7 +68,7 @@ class Matcher:
         self.sizes = np.bincount(self.labels)
         first = np.full(self.sizes.size, -1, np.int64)
         first[self.labels[::-1]] = np.arange(self.labels.size - 1, -1, -1)
-        self._first = first
+        self.first = first
         self._has_missing = [
             column.numeric and bool(np.isnan(column.released).any() or np.isnan(column.original).any())
             for column in self.columns
@@ -96,7 +96,7 @@ class Matcher:
     def without(self, position: int) -> Matcher:
         """Return the classes without one of the columns, as for an intruder who does not know it."""
         columns = [column for other, column in enumerate(self.columns) if other != position]
-        joined = equal_rows([column.released[self._first] for column in columns])
+        joined = equal_rows([column.released[self.first] for column in columns])
         return Matcher(columns, joined[self.labels])
 
     def nearest(self, values: Sequence[Floats], progress: Progress = SILENT) -> Matches:
@@ -120,6 +120,15 @@ class Matcher:
         if few and 0 < numbers.shape[1] <= _MAX_TREE_COLUMNS:
             return _by_trees(numbers, codes, shown, shown_codes, progress)
         return _by_blocks(numbers, codes, shown, shown_codes, progress)
+
+    def distances(self, values: Sequence[Floats], progress: Progress = SILENT) -> Floats:
+        """Return the squared distance of each individual to its nearest class; ``values`` as in :meth:`nearest`."""
+        numbers, codes = self.encode(values)
+        matches = self.nearest(values, progress)
+        first = np.searchsorted(matches.rows, np.arange(len(numbers)))
+        classes = matches.classes[first]
+        apart: Floats = ((numbers - self._numbers[classes]) ** 2).sum(axis=1)
+        return apart + (codes != self._codes[classes]).sum(axis=1)
 
     def success(self, rows: Integers, matches: Matches) -> Floats:
         """Return the probability that each searched individual is linked to its own record, which is in ``rows``."""

@@ -24,6 +24,7 @@ from shoal.evaluate.attribute_disclosure import attribute_disclosure, attribute_
 from shoal.evaluate.candidates import CandidatesAttack, candidates
 from shoal.evaluate.class_risk import ClassRisk, class_risk, people_in_classes
 from shoal.evaluate.contribution import Contribution, contributions
+from shoal.evaluate.control_attacks import control_attacks
 from shoal.evaluate.covering import any_general, covered_columns
 from shoal.evaluate.interval_disclosure import interval_disclosure, rank_interval_disclosure
 from shoal.evaluate.linkage import assignment_linkage, linkage_without, person_linkage, record_linkage
@@ -232,7 +233,8 @@ def risk(
         The confidential columns.
     control
         A table of individuals who are not in the release, from the same population: the baseline of attribute
-        disclosure.
+        disclosure. Singling out, linkability and membership are measured with it only; see
+        :mod:`shoal.evaluate.control_attacks`.
     population
         The number of individuals of the population, or a table of them, for journalist and marketer risk. Individuals
         of a table are counted at the class that is nearest to them.
@@ -327,16 +329,16 @@ def risk(
     decreases = linkage_without(paired, matcher=matcher, seed=seed)
     columns = {name: replace(column, record_linkage=decreases[name]) for name, column in columns.items()}
     progress.stage("interval and attribute disclosure")
-    attacks += interval_disclosure(paired, width=width, seed=seed)
-    attacks += rank_interval_disclosure(paired, width=width, seed=seed)
+    attacks += [
+        *interval_disclosure(paired, width=width, seed=seed),
+        *rank_interval_disclosure(paired, width=width, seed=seed),
+    ]
     if control is None:
         attacks += attribute_disclosure(labels, paired_confidential, width=width, seed=seed)
-    elif paired_confidential:
+    else:
         controlled = [replace(pair, original=part) for pair, part in zip(pairs, values, strict=True)]
-        attacks += attribute_inference(
-            matcher, paired_confidential, controlled[: len(names)], controlled[len(names) :], width=width,
-            sample=sample, seed=seed,
-        )  # fmt: skip
+        further = {"width": width, "sample": sample, "seed": seed}
+        attacks += _controlled(matcher, paired_confidential, controlled, columns, further, progress)
     return Risk(classes, tuple(attacks), columns, () if units is None else (BY_PERSONS,), backend=backend)
 
 
@@ -349,6 +351,20 @@ def _linkages(
         assignment_linkage(paired, matcher=matcher, seed=options["seed"], progress=options["progress"]),
     ]
     return attacks if units is None else [*attacks, person_linkage(paired, units, matcher=matcher, **options)]
+
+
+def _controlled(
+    matcher: Matcher, confidential: Sequence[PairedColumn], control: Sequence[PairedColumn],
+    columns: Mapping[str, Contribution], further: dict[str, Any], progress: Progress,
+) -> list[Attack]:  # fmt: skip
+    """Return the attacks that are compared with people who are not in the release."""
+    progress.stage("singling out, linkability, membership")
+    count = len(matcher.columns)
+    shares = {name: column.contribution for name, column in columns.items()}
+    found = control_attacks(matcher, control[:count], shares, seed=further["seed"])
+    if confidential:
+        found += attribute_inference(matcher, confidential, control[:count], control[count:], **further)
+    return found
 
 
 def _as_counted(data: Any, names: Sequence[str], options: Mapping[str, Any], progress: Progress = SILENT) -> Table:
