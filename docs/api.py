@@ -17,8 +17,8 @@ import shoal
 PAGE = Path(__file__).parent / "api.md"
 PARTS = {
     "Protect and check a table": [
-        "protect", "run_plan", "verify", "verify_release", "assess", "compare", "evaluate_release", "risk", "utility",
-        "Release", "HolderRecord",
+        "protect", "run_plan", "verify", "verify_release", "check_rules", "assess", "compare", "evaluate_release",
+        "risk", "utility", "Release", "HolderRecord",
     ],
     "Stages of a protection": [
         "load_table", "apply_steps", "fit_encoding", "prepare", "group_records", "satisfy_requirements",

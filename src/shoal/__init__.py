@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shoal.api.release import Release
     from shoal.api.release_check import verify_release
     from shoal.api.repeat import load_run, save_run
+    from shoal.api.rule_check import check_rules
     from shoal.core.grouping import Grouping
     from shoal.core.hierarchy import Hierarchy
     from shoal.core.progress import Progress
@@ -95,6 +96,7 @@ _HOMES = {
     "satisfy_requirements": "shoal.flow.satisfy",
     "save_run": "shoal.api.repeat",
     "utility": "shoal.evaluate.utility",
+    "check_rules": "shoal.api.rule_check",
     "verify": "shoal.api.checks",
     "verify_release": "shoal.api.release_check",
 }
@@ -130,6 +132,7 @@ __all__ = [
     "apply_steps",
     "assess",
     "check_cost",
+    "check_rules",
     "compare",
     "datasets",
     "dp",

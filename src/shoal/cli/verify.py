@@ -21,6 +21,13 @@ def verify_command(
         Path | None,
         typer.Option(help="Manifest of the release: its file, plan, k and requirements are checked against the table."),
     ] = None,
+    rules: Annotated[
+        str | None,
+        typer.Option(metavar="BOOK", help="Rule book: hipaa-safe-harbor, ema-0.09, cms-11, or a TOML file."),
+    ] = None,
+    populations: Annotated[
+        Path | None, typer.Option(help="Table of postcodes and their numbers of people, for rules about small areas.")
+    ] = None,
     signature: Annotated[Path | None, typer.Option(help="Detached signature of the manifest.")] = None,
     signer: Annotated[
         Path | None, typer.Option(help="Public key of the signer (SSH or minisign), or a list of allowed signers.")
@@ -31,7 +38,14 @@ def verify_command(
     Example: shoal verify safe.csv -k 5 --quasi age,region --confidential diagnosis --l 3 --t 0.2
 
     Example: shoal verify safe.csv --manifest safe.manifest.json
+
+    Example: shoal verify safe.csv --rules ema-0.09 --quasi age,region --unnamed other
     """
+    if rules is not None:
+        _verify_rules(given, file, rules, populations)
+        return
+    if populations is not None:
+        raise ParameterError("--populations is about the postcodes of a rule book; name the book with --rules")
     if manifest is not None:
         _verify_release(given, file, manifest, signature, signer, k=k, delta=delta)
         return
@@ -67,6 +81,32 @@ def verify_command(
     elif not given.quiet:
         _draw(assessment, k, achieved)
     if not holds:
+        raise typer.Exit(1)
+
+
+def _verify_rules(given: flags.Given, file: Path, rules: str, populations: Path | None) -> None:
+    """Check a file against a rule book, line by line."""
+    from shoal.api.rule_check import check_rules
+    from shoal.cli.terminal import console, drawn_progress, printable
+
+    with drawn_progress(quiet=given.silent) as progress:
+        check = check_rules(
+            file, rules, populations=populations, schema=given.schema, **given.columns(), **given.counting(),
+            **given.released(), read_options=given.read_options(), progress=progress,
+        )  # fmt: skip
+    if given.json:
+        flags.print_json(check.to_dict())
+    elif not given.quiet:
+        from rich.text import Text
+
+        out = console()
+        out.print(printable(f"{check.book.title} ({check.book.source})" if check.book.source else check.book.title))
+        for line in check.lines:
+            word = ("not shown by the table", "yellow") if line.satisfied is None else _verdict(line.satisfied)
+            out.print(Text.assemble(f"{line.rule}: ", word, f": {printable(line.text)}"), soft_wrap=True)
+        for remark in check.remarks:
+            out.print(printable(remark), soft_wrap=True)
+    if check.violated:
         raise typer.Exit(1)
 
 

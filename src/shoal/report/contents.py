@@ -178,6 +178,7 @@ def _sections(contents: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("sources-of-risk", "Sources of risk", evidence.sources is not None),
         ("attacks", "Attacks", evidence.attacks is not None),
         ("attribute-disclosure", "Attribute disclosure", evidence.confidential),
+        ("expert-page", "Expert page", not public),
         ("glossary", "Glossary", True),
         ("provenance", "Provenance", True),
     ]
