@@ -179,3 +179,12 @@ def test_census_rivals_cost_more_at_the_same_linkage():
         assert lines[name].il1s == pytest.approx(np.sqrt(amount / np.pi), rel=0.015)
     swapped = [one for one in same_linkage(found) if (one.grouping, one.rival) == ("mdav k=5", "rank-swap")]
     assert round(swapped[0].ratio, 1) == 1.9
+
+
+def test_a_column_without_released_numbers_has_no_variance_to_compare():
+    people = PEOPLE.select("age", "sex")
+    hierarchies = {"age": "flat", "sex": "flat"}
+    (found,) = shoal.compare(people, k=30, methods=["full-domain"], quasi=["age", "sex"], hierarchies=hierarchies)
+    assert found.variance is None
+    assert found.ncp is not None
+    assert "nan" not in str(found)

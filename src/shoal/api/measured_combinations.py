@@ -96,7 +96,10 @@ def _mean_penalty(released: Released) -> float | None:
 def utility_figures(columns: Sequence[PairedColumn], seed: int) -> dict[str, Any]:
     """Return what analysts keep of the quasi-identifiers, by the names of the fields of a combination."""
     numbers = [column for column in columns if column.numeric]
-    changes = [variance_change(column) for column in numbers if column.deviation > 0]
+    # a column without any released number has no variance
+    changes = [
+        variance_change(column) for column in numbers if column.deviation > 0 and not np.isnan(column.released).all()
+    ]
     scores = propensity(columns, seed=seed, records=SCORED_RECORDS)
     return {
         "il1s": float(np.mean([il1s(column) for column in numbers])) if numbers else None,
