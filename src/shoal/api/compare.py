@@ -150,7 +150,10 @@ def compare(
         _Task.plan_of(full, line, MethodCall(), requested, persons, decimals=decimals)
     rivals = read_rivals([against] if isinstance(against, str) else list(against or ()))
     progress.stage("preparing")
-    prepared = prepared_with_steps(table, full, max(line.requested_k for _, line in grid))
+    possible = [
+        line.requested_k for _, line in grid if line.requested_k <= table.n_rows
+    ]  # the others fail line by line
+    prepared = prepared_with_steps(table, full, max(possible, default=2))
     arrays = MethodData(prepared)
     results = []
     for position, (call, line) in enumerate(grid, start=1):
