@@ -20,8 +20,12 @@ LONGEST_TEXT = 1_000
 """Characters of an error text."""
 
 
-_PYTHON_FIRST = re.compile(r"""([\w.]+=?(?:\[[^\]]*\]|\{[^}]*\}|"[^"]*"|\.\.\.|[\w.]+)?) \(command line: ([^()]*)\)""")
-_OPTION_FIRST = re.compile(r"(--[a-z-]+(?: [^\s();,-][^\s();,]*)?) \(Python: ((?:[^()]|\([^()]*\))*)\)")
+_VALUE = r"""(?:\[[^\]]{0,80}\]|\{[^}]{0,120}\}|"[^"]{0,80}"|\.\.\.|[\w.]{1,40})"""
+_PYTHON_FIRST = re.compile(rf"(?<![\w.])([\w.]{{1,40}}(?:={_VALUE}?)?) \(command line: ([^()]{{1,200}})\)")
+_OPTION_FIRST = re.compile(
+    r"(--[a-z-]{1,40}(?: [^\s();,-][^\s();,]{0,80})?) \(Python: ((?:[^()]|\([^()]{0,80}\)){1,200})\)"
+)
+"""Lengths are limited, so that no text of a hostile file takes long."""
 
 
 def in_words_of(text: str, place: str) -> str:
@@ -37,6 +41,8 @@ def in_words_of(text: str, place: str) -> str:
     >>> in_words_of(text, "python")
     'no quasi-identifiers; name them with quasi=[...]'
     """
+    if "(command line: " not in text and "(Python: " not in text:
+        return text
     one, two = (r"\1", r"\2") if place == "python" else (r"\2", r"\1")
     return _OPTION_FIRST.sub(two, _PYTHON_FIRST.sub(one, text))
 

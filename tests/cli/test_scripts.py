@@ -126,6 +126,15 @@ def test_both_forms_of_a_hint():
     assert in_words_of(text, "python") == 'name them with a=, or b="z", or c={"d": (1, 2)}'
 
 
+@pytest.mark.parametrize(
+    "text", ["a" * 10**6, "--" + "a" * 10**6, "--a " * 10**5, "a={" * 10**5, "(Python: " + "(" * 10**5]
+)
+def test_a_hostile_text_takes_no_long_time(text):
+    """A pattern without limits took minutes for a long name."""
+    for place in ("python", "command line"):
+        assert in_words_of(f"{text} (command line: x (Python: y", place)
+
+
 def test_completion_is_offered():
     assert "--install-completion" in run("--help").out
 
