@@ -92,7 +92,9 @@ def _run() -> int:
         return _fail(f"terminated; {_written()}", problem, 143)
     except MemoryError as problem:
         return _fail(f"the table does not fit into memory; {_written()}", problem, 2)
-    except Exception as fault:
+    except BaseException as fault:
+        if not isinstance(fault, Exception) and type(fault).__name__ != "PanicException":  # of a library in Rust
+            raise
         if type(fault).__name__ == "NoArgsIsHelpError":  # shoal alone prints its help
             fault.show()  # type: ignore[attr-defined]
             return 2
