@@ -142,8 +142,8 @@ class PopulationFigures:
         }[self.source]
         return (
             f"An intruder with a register of the population who does not know who is in the table re-identifies about "
-            f"{self.expected:,.3g} records ({percent(self.average)} on average, {percent(self.highest)} at most), by "
-            f"{known}."
+            f"{_number_text(self.expected)} records ({percent(self.average)} on average, {percent(self.highest)} at "
+            f"most), by {known}."
         )
 
     def rows(self) -> list[tuple[str, str, str]]:
@@ -151,7 +151,7 @@ class PopulationFigures:
         found = [
             ("journalist, highest", percent(self.highest), f"largest risk of a record, by {self.source}"),
             ("journalist, average", percent(self.average), "mean over records"),
-            ("expected re-identifications", f"{self.expected:,.4g}", "sum of the risks of all records"),
+            ("expected re-identifications", _number_text(self.expected), "sum of the risks of all records"),
             ("population-unique", percent(self.population_unique), "records expected to be unique in the population"),
         ]
         others = ((self.weighted_average, "sampling weights"), (self.model_average, "the Pitman model"))
@@ -172,6 +172,11 @@ class PopulationFigures:
                 "expected number of persons in households of which a member is re-identified",
             ))  # fmt: skip
         return found + ([] if self.uniques is None else _unique_rows(self.uniques))
+
+
+def _number_text(number: float) -> str:
+    """Return an expected number of records: whole from a hundred on, otherwise with three digits."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _unique_rows(uniques: PopulationUniques) -> list[tuple[str, str, str]]:
