@@ -174,8 +174,8 @@ def _from_file(path: Path) -> list[Any]:
         parsed = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError:
         raise ParameterError(f'the file of statistics "{path}" cannot be read') from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise SchemaError(f'the file of statistics "{path}" is not valid TOML: {problem}') from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise SchemaError(f'the file of statistics "{path}" is not valid TOML; correct its syntax') from None
     entries = parsed.get("statistics")
     if set(parsed) != {"statistics"} or not isinstance(entries, list):
         raise SchemaError(f'the file of statistics "{path}" must consist of [[statistics]] entries')
