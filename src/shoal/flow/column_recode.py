@@ -111,7 +111,7 @@ class ColumnTask:
         """Return means, rounded such that totals give no record away, or such that they are kept."""
         entry, grouping = self.entry, self.grouping
         assert isinstance(entry, NumericEncoding)
-        numbers = exact_numbers(self.series, entry, self.values, self.decimals, by_unit=True)
+        numbers = exact_numbers(self.series, entry, self.values, self.decimals, by_unit=self.sums == "rounded")
         means = numbers.means(grouping, self.weights)
         draws = group_draws(keys, entry.column.name) if self.sums == "rounded" else None
         if draws is not None:

@@ -154,9 +154,8 @@ def read_rule_book(name: str | Path) -> RuleBook:
         return parse_rule_book(SHIPPED[str(name)], str(name), shipped=True)
     path = Path(name)
     if path.suffix.lower() != ".toml":
-        raise ParameterError(
-            f'there is no rule book "{name}"; {suggestion(str(name), list(SHIPPED))}, or name a .toml file'
-        )
+        near = suggestion(str(name), [*SHIPPED])
+        raise ParameterError(f'there is no rule book "{name}"; {near}, or name a .toml file')
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
