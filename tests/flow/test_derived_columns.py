@@ -120,3 +120,14 @@ def test_a_dependency_is_a_finding_and_does_not_stop():
     frame = pl.DataFrame({"region": [f"r{c % 3}" for c in city], "city": [f"c{c}" for c in city]})
     release = shoal.protect(frame, 3, quasi=["region"], other=["city"], method="mdav")
     assert "derived-column" in [remark.code for remark in release.released.remarks]
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-9, 1.0, 1e13])
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_small_and_large_numbers_are_compared_by_their_extent(scale, offset):
+    rng = np.random.default_rng(0)
+    x = (offset + rng.random(100) / (1_000 if offset else 1)) * scale
+    other = rng.random(100) * scale
+    frame = pl.DataFrame({"x": x, "other": other, "copy": x})
+    assert found(frame.select("x", "other"), ["x"]) == {}
+    assert found(frame, ["x"])["x"].rule == '"copy"'

@@ -195,7 +195,14 @@ def test_declared_codes_move_with_their_rows_where_these_are_shuffled(tmp_path):
     declared = [{"lo": -1.0, "hi": -1.0}]
     pyreadstat.write_sav(frame, path, missing_ranges={"wage": declared, "same": declared})
     release = shoal.protect(
-        path, 5, quasi=["age", "wage"], unnamed="other", method="mdav", not_applicable={"wage": ["-1"]}, shuffle=True
+        path,
+        5,
+        quasi=["age", "wage"],
+        accept_derived=True,
+        unnamed="other",
+        method="mdav",
+        not_applicable={"wage": ["-1"]},
+        shuffle=True,
     )
     release.write(target)
     written = pyreadstat.read_sav(target, user_missing=True)[0]

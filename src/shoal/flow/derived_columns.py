@@ -166,11 +166,23 @@ def _informative(values: Floats) -> NDArray[np.bool_] | None:
     return rows if distinct.size > 2 and int(rows.sum()) >= FEWEST else None
 
 
-def _holds(expected: Floats, values: Floats) -> float:
+def _holds(expected: Floats, values: Floats, tolerance: float) -> float:
     """Return the share of records in which two numbers agree."""
-    scale = np.maximum(1.0, np.abs(values))
     with np.errstate(invalid="ignore"):
-        return float((np.abs(expected - values) <= _TOLERANCE * scale).mean())
+        return float((np.abs(expected - values) <= tolerance).mean())
+
+
+def _tolerance(values: Floats, *others: Floats) -> float:
+    """Return what two numbers may differ by: a small share of the extent of the column, or the rounding of floats.
+
+    -1 where the others are so large that rounding hides the extent of the column: then nothing can be said.
+    """
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return -1.0
+    largest = max(float(np.nanmax(np.abs(part), initial=0.0)) for part in (values, *others))
+    extent, rounding = float(np.ptp(known)), 8 * float(np.finfo(np.float64).eps) * largest
+    return max(_TOLERANCE * extent, rounding) if rounding <= 1e-5 * extent else -1.0
 
 
 def _copy(name: str, values: Floats, sources: dict[str, Floats]) -> Derived | None:
@@ -184,7 +196,7 @@ def _copy(name: str, values: Floats, sources: dict[str, Floats]) -> Derived | No
         if np.isnan(y).mean() > 1 - ENOUGH or np.unique(y[~np.isnan(y)]).size < 3:
             continue
         for words, shifted in (("", y), (" but for a constant", _shifted(x, y)), (" but for a factor", _scaled(x, y))):
-            share = _holds(shifted, x)
+            share = _holds(shifted, x, _tolerance(x, shifted if "factor" in words else y))
             if share >= ENOUGH:
                 return Derived(name, (other,), f'"{other}"{words}', share)
     return None
@@ -207,7 +219,6 @@ def _sum(name: str, values: Floats, sources: dict[str, Floats]) -> Derived | Non
     names = list(sources)
     x = values[rows]
     matrix = np.stack([sources[other][rows] for other in names])
-    scale = np.maximum(1.0, np.abs(matrix))
     few = slice(0, 64)
     for i, first in enumerate(names):
         y = matrix[i]
@@ -215,9 +226,9 @@ def _sum(name: str, values: Floats, sources: dict[str, Floats]) -> Derived | Non
             continue
         for words, expected in (("minus", x + y), ("plus", x - y)):
             with np.errstate(invalid="ignore"):
-                near = np.abs(matrix[:, few] - expected[few]) <= _TOLERANCE * scale[:, few]
+                near = np.abs(matrix[:, few] - expected[few]) <= _tolerance(x, y, expected)
             for j in np.flatnonzero(near.mean(axis=1) >= ENOUGH - 0.1):
-                share = _holds(expected, matrix[j])
+                share = _holds(expected, matrix[j], _tolerance(x, y, expected))
                 if j != i and share >= ENOUGH:
                     return Derived(name, (names[j], first), f'"{names[j]}" {words} "{first}"', share)
     return None
