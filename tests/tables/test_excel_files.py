@@ -107,7 +107,7 @@ def test_a_sheet_is_chosen_by_name(workbook, tmp_path):
 @pytest.mark.parametrize(
     ("sheet", "error", "text"),
     [
-        (None, FileProblem, r'has 6 sheets: "about", "people", .*; name one with --sheet'),
+        (None, FileProblem, r'has 6 sheets: "about", "people", .*; name one with read_options'),
         ("peopel", FileProblem, r'has no sheet "peopel"; did you mean "people"\?'),
         ("twice", SchemaError, 'two columns|2 columns|named "age"'),
         ("unnamed", SchemaError, "name"),

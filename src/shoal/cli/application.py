@@ -117,12 +117,18 @@ def _run() -> int:
 def _fail(text: str, problem: BaseException, code: int) -> int:
     """Print an error as a sentence, with --json also as JSON on standard output; returns the exit code."""
     _say(text)
-    options = sys.argv[1:]
-    if "--json" in (options[: options.index("--")] if "--" in options else options):
+    options = sys.argv[1 : sys.argv.index("--") if "--" in sys.argv else None]
+    if "--json" in options and not _prints_table(options):
         from shoal.cli.flags import print_json
 
         print_json({"error": {"type": type(problem).__name__, "message": text, "exit_code": code}})
     return code
+
+
+def _prints_table(options: list[str]) -> bool:
+    """Return whether a command was asked to print the released table, which shares standard output with nothing."""
+    pairs = zip(options, [*options[1:], ""], strict=True)
+    return any((name in {"-o", "--output"} and value == "-") or name in {"-o-", "--output=-"} for name, value in pairs)
 
 
 def _usage(fault: Any) -> str:
