@@ -252,6 +252,8 @@ ALLOWED = {
     (shoal.verify, "identifiers"): lambda value: value in (["nowhere"], "nowhere"),  # a release lacks them
     (shoal.assess, "identifiers"): lambda value: value in (["nowhere"], "nowhere"),
     (shoal.assess, "k"): lambda value: value == 10**30,  # no value is shown
+    (shoal.evaluate_release, "k"): lambda value: value == 10**30,
+    (shoal.risk, "k"): lambda value: value == 10**30,
     (shoal.prepare, "k"): lambda value: value is None,  # the default
     (shoal.verify, "original"): lambda value: value is None,  # the default: rows are counted
     (shoal.assess, "original"): lambda value: value is None,

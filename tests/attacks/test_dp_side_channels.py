@@ -266,7 +266,7 @@ def test_delimiter_encoding_and_decimal_separator_do_not_depend_on_the_records(t
         path.write_bytes(("age;rate\n" + "".join(content)).encode("utf-8", "surrogateescape"))
         with run():
             made = dp.release(path, epsilon=2.0, bounds={"age": (0, 120), "rate": (0.0, 99.0)}, k=10)
-        written = made.write(tmp_path / "private.csv")[0]
+        written = made.write(tmp_path / "private.csv", overwrite=True)[0]
         shown.append((written.read_bytes(), made.manifest))
     assert shown[0] == shown[1]
     assert shown[0][0].startswith(b"age;rate\n")

@@ -205,7 +205,7 @@ def release_writer(name, places):
 
     def write(root):
         further = {key: root / place for key, place in places.items()}
-        release.write(root / name, manifest=root / "safe.manifest.json", **further)
+        release.write(root / name, manifest=root / "safe.manifest.json", overwrite=True, **further)
 
     return write
 

@@ -30,13 +30,15 @@ def write_everything(folder):
     """Write every kind of output that Shoal has, by the command line where it has a command for it."""
     PEOPLE.write_csv(folder / "people.csv")
     release = shoal.protect(folder / "people.csv", 3, method="mdav", **ROLES)
-    release.write(folder / "safe.csv", report=folder / "report.html", public_report=folder / "public.html")
-    release.report(folder / "later.html")
-    release.report(folder / "public.html", public=True)
+    release.write(
+        folder / "safe.csv", report=folder / "report.html", public_report=folder / "public.html", overwrite=True
+    )
+    release.report(folder / "later.html", overwrite=True)
+    release.report(folder / "public.html", public=True, overwrite=True)
     comparison = shoal.compare(PEOPLE, [3], methods=["mdav"], **ROLES)
-    comparison.write(folder / "compared.html", folder / "compared.csv")
+    comparison.write(folder / "compared.html", folder / "compared.csv", overwrite=True)
     table, schema = shoal.load_table(PEOPLE, **ROLES)
-    shoal.fit_encoding(table, schema).save(folder / "encoding.json")
+    shoal.fit_encoding(table, schema).save(folder / "encoding.json", overwrite=True)
     app(["schema", str(folder / "people.csv"), "-o", str(folder / "schema.toml"), "--force", "--quiet"],
         standalone_mode=False)  # fmt: skip
 

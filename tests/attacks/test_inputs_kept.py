@@ -136,7 +136,7 @@ def test_outputs_differ_from_each_other(files, kind):
     release = shoal.protect("people.csv", 3, quasi=["age"], confidential=["sex"], method="mdav")
     output = alias("old.csv", kind, "link.json")
     with pytest.raises(ParameterError, match="need different files"):
-        release.write("old.csv", manifest=output)
+        release.write("old.csv", manifest=output, overwrite=True)
     assert Path("old.csv").read_text() == "old"
 
 

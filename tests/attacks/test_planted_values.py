@@ -291,7 +291,7 @@ def searched(release, folder, endings):
     for ending in endings:
         target = folder / f"safe.{ending}"
         private = folder / "holder.parquet"  # confidential, mode 0600; it stays with the original
-        written = release.write(target, public_report=folder / "public.html", holder_record=private)
+        written = release.write(target, public_report=folder / "public.html", holder_record=private, overwrite=True)
         contents = [content for path in written if path != private for content in file_contents(path)]
         leaks[ending], found = found_in(contents, shown)
         size += found

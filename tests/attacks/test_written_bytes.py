@@ -94,7 +94,7 @@ def test_the_bytes_of_every_format_satisfy_k(tmp_path, name, make, repetitions, 
     for seed in range(runs):
         roles = {"quasi": ["age", "income", "half"], "strata": ["zero"], "confidential": ["diagnosis", "text"]}
         release = shoal.protect(strange_table(seed, make), K, method="mdav", **roles)
-        path = release.write(tmp_path / name)[0]
+        path = release.write(tmp_path / name, overwrite=True)[0]
         assert recounted(path, [*roles["quasi"], "zero"]) >= K
     record("files recounted", runs)
 

@@ -24,4 +24,4 @@ def test_the_python_examples_run(tmp_path, monkeypatch):
     assert len(examples) == 2
     for example in examples:
         exec(compile(example, "differential-privacy.md", "exec"), {})
-    assert (tmp_path / "private.manifest.json").exists()
+    assert (tmp_path / "private-again.manifest.json").exists()

@@ -240,9 +240,13 @@ def test_a_large_epsilon_or_delta_gives_a_warning(people):
 @pytest.mark.parametrize(
     ("change", "error", "text"),
     [
-        ({"bounds": {}}, SchemaError, r'column "name" needs a domain .* --categories "name=a\|b"'),
-        ({"columns": ["age", "height"]}, SchemaError, r'column "height" needs a domain .* --bounds height=low\.\.high'),
-        ({"columns": ["age", "region"]}, SchemaError, r'--categories "region=a\|b"'),
+        ({"bounds": {}}, SchemaError, r'column "name" needs a domain .* categories=\{"name": \["a", "b"\]\}'),
+        (
+            {"columns": ["age", "height"]},
+            SchemaError,
+            r'column "height" needs a domain .* bounds=\{"height": \(low, high\)\}',
+        ),
+        ({"columns": ["age", "region"]}, SchemaError, r'categories=\{"region": \["a", "b"\]\}'),
         ({"bounds": {"age": (110, 0)}}, ParameterError, 'column "age": the lower bound must be below'),
         ({"bounds": {"age": (5, 5)}}, ParameterError, "must be below"),
         ({"bounds": {"age": (0,)}}, ParameterError, "two finite bounds"),

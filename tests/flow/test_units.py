@@ -328,7 +328,7 @@ def test_requirements_name_what_k_counts():
 
 def test_columns_that_relink_rows_stop_the_run(tmp_path):
     table = stays().with_columns(born=pl.col("patient").str.slice(1).cast(int) + 1900)
-    with pytest.raises(shoal.errors.LinksNotAccepted, match=r'through "born".*accept-relinking'):
+    with pytest.raises(shoal.errors.LinksNotAccepted, match=r'through "born".*accept_relinking'):
         protect(table)
     accepted = protect(table, accept_relinking=True)
     assert "relinking" in [remark.code for remark in accepted.remarks]

@@ -72,19 +72,19 @@ def person_limit(unit: str | None, rows_per_person: int | None) -> PersonLimit |
     >>> person_limit("patient", None)
     Traceback (most recent call last):
         ...
-    shoal.errors.ParameterError: unit="patient" needs rows_per_person: how many rows of a person are used at most, chosen without looking at the data (command line: --rows-per-person)
-    """  # noqa: E501 - the doctest shows the text as one line
+    shoal.errors.ParameterError: unit="patient" needs rows_per_person=N, chosen without looking at the data
+    """
     if unit is None and rows_per_person is None:
         return None
     if unit is None:
         raise ParameterError(
-            "rows_per_person limits the rows of a person and needs unit, the column that numbers persons (command "
-            "line: --unit)"
+            "a limit on the rows of a person needs the column that numbers persons: state it with unit=... (command "
+            "line: --unit NAME)"
         )
     if rows_per_person is None:
         raise ParameterError(
-            f'unit="{unit}" needs rows_per_person: how many rows of a person are used at most, chosen without looking '
-            "at the data (command line: --rows-per-person)"
+            f'unit="{unit}" needs rows_per_person=N (command line: --rows-per-person N), chosen without looking at the '
+            "data"
         )
     if isinstance(rows_per_person, bool) or not isinstance(rows_per_person, int) or rows_per_person < 1:
         raise ParameterError(f"rows_per_person={rows_per_person!r} must be an integer of at least 1")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.arguments import checked
+from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.core.text import html_table, percent, text_table
 from shoal.errors import ParameterError, SchemaError, suggestion
@@ -279,10 +280,8 @@ def risk(
     >>> found.attack("attribute-disclosure").success.value
     0.75
     """
-    names, confidential_names = names_list(quasi), names_list(confidential)
-    for name in confidential_names:
-        if name in names:
-            raise SchemaError(f'column "{name}" is both a quasi-identifier and confidential; choose one role')
+    names, confidential_names = _names(quasi, confidential)
+    check_k(k, k)
     options = ReadOptions.of(read_options).given()
     check_read_options(options, original, released, control, population)
     before, after = load_file_or_frame(original, options), load_file_or_frame(released, options)
@@ -340,6 +339,15 @@ def risk(
         further = {"width": width, "sample": sample, "seed": seed}
         attacks += _controlled(matcher, paired_confidential, controlled, columns, further, progress)
     return Risk(classes, tuple(attacks), columns, () if units is None else (BY_PERSONS,), backend=backend)
+
+
+def _names(quasi: Any, confidential: Any) -> tuple[list[str], list[str]]:
+    """Return the quasi-identifiers and confidential attributes; a column of both raises SchemaError."""
+    names, confidential_names = names_list(quasi), names_list(confidential)
+    for name in confidential_names:
+        if name in names:
+            raise SchemaError(f'column "{name}" is both a quasi-identifier and confidential; choose one role')
+    return names, confidential_names
 
 
 def _linkages(

@@ -26,7 +26,7 @@ def mdav_of_known_cells(points: NDArray[np.float64], observed: NDArray[np.bool_]
     >>> points = np.array([[0.0, 0.0], [9.0, 5.0], [1.0, 0.0], [8.0, 0.0]])
     >>> observed = np.array([[True, True], [True, False], [True, True], [True, True]])
     >>> mdav_of_known_cells(points, observed, 2)
-    array([1, 0, 1, 0])
+    array([0, 1, 0, 1])
     """
     n, d = points.shape
     labels = np.full(n, -1)

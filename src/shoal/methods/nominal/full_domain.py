@@ -50,7 +50,7 @@ def full_domain(
     --------
     >>> found = full_domain(np.array([[0, 0], [0, 0], [1, 0], [1, 1], [1, 1]], np.int32), 2)
     >>> found.diagnostics["levels"], found.diagnostics["proven"]
-    ([1, 0], True)
+    ([0, 1], True)
     """
     if not 0 <= max_suppressed <= 1:
         raise ParameterError(f"max_suppressed={max_suppressed:g} is a share of the records; choose 0 to 1")

@@ -158,7 +158,7 @@ def slots_of_groups(
     Examples
     --------
     >>> slots_of_groups(np.array([[0.0], [5], [0], [5], [5]]), np.array([0, 0, 1, 1, 1]), np.array([0, 0]))
-    array([ 0,  1,  0, -1,  1])
+    array([ 0,  1,  0,  1, -1])
     """
     points = np.ascontiguousarray(points, np.float64)
     points = points - points.mean(axis=0)
