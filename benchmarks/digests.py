@@ -149,7 +149,7 @@ def released_loss(release):
 
 def write_release(release, path):
     """Write the released table to a file."""
-    release.write(path)
+    release.write(path, overwrite=True)
 
 
 def patients(n, missing):

@@ -54,7 +54,7 @@ def one_run(source, target):
     )
     release = shoal.protect(source, K, quasi=names, method=in_file_order, progress=clock)
     clock.stage("writing")
-    release.write(target)
+    release.write(target, overwrite=True)
     clock.stage("end")
     print(json.dumps({"seconds": clock.seconds, "memory": peak() - before, "k": release.k}))
 

@@ -101,7 +101,7 @@ def one_run(name, folder, *, trace):
     source, target = (Path(folder) / f"{part}{shape.suffix}" for part in ("table", "release"))
     small = Path(folder) / f"small{shape.suffix}"
     write(replace(shape, rows=WARM_ROWS).table(), small)
-    shoal.protect(small, **shape.call()).write(target)  # loads libraries and kernels
+    shoal.protect(small, **shape.call()).write(target, overwrite=True)  # loads libraries and kernels
     reset_peak()
     baseline = resident()
     peaks, last = [], ["the start"]
@@ -123,7 +123,7 @@ def one_run(name, folder, *, trace):
     needed_memory.check_needed_memory = noted
     release = shoal.protect(source, **shape.call(), progress=Stages())
     Stages().stage("writing")
-    release.write(target)
+    release.write(target, overwrite=True)
     Stages().stage("the end")
     peak = max([resident("VmHWM") - baseline, *peaks])
     if trace:

@@ -511,6 +511,8 @@ def _ordinal_pairs(texts: Sequence[str] | None) -> dict[str, str]:
 def _one_or_pairs(texts: Sequence[str] | None, option: str) -> str | dict[str, str] | None:
     """Return one word for all columns, or words by column."""
     given = split_names(texts) or []
+    if texts and not given:
+        raise ParameterError(f"{option} needs a value: one for all columns, or NAME=VALUE for each")
     single = [text for text in given if "=" not in text]
     if single and len(given) > 1:
         letter = option.removeprefix("--")[0].upper() if option == "--recode" else "P"
