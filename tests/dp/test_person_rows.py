@@ -143,7 +143,7 @@ def test_an_audit_per_person_refutes_the_version_without_a_limit(wrong):
     ("changes", "error", "text"),
     [
         ({"rows_per_person": None}, ParameterError, "needs rows_per_person"),
-        ({"unit": None}, ParameterError, "needs unit"),
+        ({"unit": None}, ParameterError, "needs the column that numbers persons"),
         ({"rows_per_person": 0}, ParameterError, "at least 1"),
         ({"unit": "person"}, UnknownColumn, "person"),
         ({"unit": "age"}, SchemaError, "cannot be released"),

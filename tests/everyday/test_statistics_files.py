@@ -66,7 +66,8 @@ def test_the_whole_job(name, tmp_path):
     safe = tmp_path / f"safe{'.sav' if path.suffix == '.sas7bdat' else path.suffix}"
     succeeds("schema", path, "-o", "schema.toml", cwd=tmp_path)
     roles = ["--quasi", ",".join(quasi), "--unnamed", "other"]
-    succeeds("protect", path, "-k", 5, *roles, "--missing", "impute", "--accept-loss", "-o", safe, cwd=tmp_path)
+    succeeds("protect", path, "-k", 5, *roles, "--missing", "impute", "--accept-loss", "--accept-derived", "-o", safe,
+             cwd=tmp_path)  # fmt: skip
     succeeds("verify", safe, "--manifest", tmp_path / "safe.manifest.json", cwd=tmp_path)
     figures = json.loads(succeeds("evaluate", path, safe, *roles, "--json", cwd=tmp_path))
     assert figures["utility"]

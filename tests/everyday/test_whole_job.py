@@ -44,12 +44,14 @@ JOBS = {
         dropped="subject_id fake_first_name fake_last_name", shuffled=True,
     ),
     "employees.sav": Job("GENDER BDATE EDUC JOBCAT PREVEXP MINORITY", "--missing impute", dropped="ID"),
-    "survey.sav": Job("sex age educ race cregion", "--missing impute", dropped="respid"),
+    "survey.sav": Job(
+        "sex age educ race cregion", "--missing impute --accept-derived", dropped="respid"  # census repeats cregion
+    ),
     "wages.dta": Job("age s expr rns smsa"),
     "iris.sas7bdat": Job("Sepal_Length Sepal_Width Species", output="safe.sav"),
     "eusilc.parquet": Job("age rb090 db040 pb220a hsize", "--missing impute", dropped="rb030 db030", shuffled=True),
     "boys.arrow": Job("age hgt wgt reg", "--missing impute"),
-    "transplants.csv": Job("birth.dt accept.dt age", output="safe.csv"),
+    "transplants.csv": Job("birth.dt accept.dt age", "--accept-derived", output="safe.csv"),  # fu.date minus futime
     "liver.tsv": Job("age sex", "--accept-relinking", reading="--na-values NA", dropped="id", shuffled=True),
     "insurance.csv": Job("STYPE MGEMLEEF MOSHOOFD MINKGEM"),
     "census.xlsx": Job("employment race age gender citizen married edu", "--missing impute", reading="--sheet people"),
