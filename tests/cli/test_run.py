@@ -17,7 +17,7 @@ from shoal.methods.effort import MethodChoice
 ROLES = ("--confidential", "diagnosis", "--identifiers", "name", "--unnamed", "other")
 CASES = {
     "one column": ("--quasi", "age"),
-    "a named method": ("--quasi", "age,income,height", "--method", "mdav", "--seed", 5, "--decimals", 1),
+    "a named method": ("--quasi", "age,income,stay_days", "--method", "mdav", "--seed", 5, "--decimals", 1),
     "strata": ("--quasi", "age,income", "--strata", "region", "--method", "mondrian-v"),
     "categories": ("--quasi", "sex,education", "--method", "nominal-mdav"),
     "a hierarchy in a file": ("--quasi", "sex,education", "--hierarchy", "education=tree.csv", "--method", "mdav"),

@@ -190,7 +190,8 @@ def mixed_table(
 def _kind(cost: ColumnCost, *, code: bool) -> int:
     if code:
         kind = _OF_CODES.get(cost.recode, MODE)
-        return MODE if kind == HIERARCHY and cost.ancestors is None else kind
+        without_tree = cost.ancestors is None or not cost.ancestors.shape[1]  # or a tree for a column without values
+        return MODE if kind == HIERARCHY and without_tree else kind
     kind = _OF_NUMBERS.get(cost.recode, MEAN)
     return LOWER_MEDIAN if kind == MEDIAN and cost.ordinal else kind
 
