@@ -16,6 +16,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from typing import Annotated
 
 import numpy as np
@@ -32,6 +33,7 @@ from shoal.methods.registry import method
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 OBJECTIVE = "suppressed cells"
+MOST_COLUMN_SETS = 20_000  # for which patterns are sought; beyond, all columns of a record are suppressed
 
 
 @method(
@@ -58,7 +60,8 @@ def cell_suppression(
     Parameters
     ----------
     most_columns
-        Patterns suppress at most so many columns, and more only while a record has none.
+        Patterns suppress at most so many columns, and more only while a record has none. Where there are more than
+        20,000 such sets of columns, larger sets are left out, and records without a pattern are suppressed entirely.
     program
         Up to so many patterns the integer program is solved; 0 for the greedy choice alone.
     nodes
@@ -173,9 +176,13 @@ def find_patterns(rows: NDArray[np.int32], counts: Integers, k: int, weights: Fl
     covered = ~unsafe
     columns = range(rows.shape[1])
     used = 0
-    for size in range(1, rows.shape[1] + 1):
+    tried = 0
+    for size in range(1, len(columns) + 1):
         if size > most and covered.all():
             break
+        tried += comb(len(columns), size)
+        if size < len(columns) and tried > MOST_COLUMN_SETS:  # then only records without any value are left
+            continue
         used = size
         for hidden in combinations(columns, size):
             kept = [column for column in columns if column not in hidden]
