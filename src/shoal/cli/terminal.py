@@ -196,6 +196,10 @@ def _loss_apart(release: Release) -> str:
     return f"{parts}; every {'person' if release.plan.persons.weighting == 'persons' else 'row'} counts the same)"
 
 
+_STOPPED_TEXTS = {"interrupted": "interrupted from the keyboard: the best groups found so far"}
+"""How a search ended, where that was not planned."""
+
+
 def _summary(release: Release) -> list[tuple[str, str]]:
     """Return the lines of the summary: what was done, achieved and lost."""
     manifest, sizes, loss = release.manifest, release.grouping.sizes, release.loss
@@ -205,6 +209,7 @@ def _summary(release: Release) -> list[tuple[str, str]]:
     rows = [
         ("records", f"{manifest['input']['records']:,}" + _persons_text(manifest["input"])),
         ("method", resolved if resolved.partition("@")[0] == requested else f"{requested} (selected {resolved})"),
+        *([("search", _STOPPED_TEXTS[method["stopped"]])] if method["stopped"] in _STOPPED_TEXTS else []),
         ("k requested / achieved", f"{release.grouping.k} / {release.k}" + _k_text(release)),
         *((f"k {name.replace('_', ' ')}", str(value)) for name, value in release.released.recount.known_k().items()),
         (

@@ -342,7 +342,7 @@ def _choice_within(points: NDArray[np.float64], k: int, deadline: Deadline, prog
         return choice
     if n <= SEARCHED_TABLE_RECORDS and left >= max(LEAST_SECONDS, SPARE_FACTOR * choice.seconds):
         reason = f"{left:.0f} s are left, far more than {choice.method} needs: search for better groups"
-        return MethodChoice("set-partition", {}, left, reason, time_limit=left)
+        return MethodChoice("set-partition", {"start": "annealing"}, left, reason, time_limit=left)
     quick = choose_preset(n, d, k, time_limit=START_SHARE * limit, calibration=calibration)
     work = search_within(n, SEARCH_SHARE * limit, calibration)
     plain = quick.method != "mona-plus" and n > SMALL_TABLE_RECORDS  # ona-star would not read the clock

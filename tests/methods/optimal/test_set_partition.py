@@ -10,6 +10,8 @@ from shoal.core.deadline import Deadline
 from shoal.core.progress import Progress
 from shoal.core.threads import set_threads
 from shoal.errors import ParameterError
+from shoal.methods.contract import Outcome
+from shoal.methods.effort import search_work
 from shoal.methods.kernels.centroids import group_costs
 from shoal.methods.optimal.linear_bound import GroupRelaxation
 from shoal.methods.optimal.set_partition import set_partition
@@ -216,7 +218,7 @@ class Impatient(Progress):
 def test_an_interrupt_returns_the_best_grouping_so_far(patience, rng, monkeypatch):
     points = rng.normal(size=(120, 3))
     start = np.unique(run("mdav", points, 3).labels, return_inverse=True)[1]
-    monkeypatch.setattr("shoal.methods.optimal.set_partition._quick_grouping", lambda *_: start)
+    monkeypatch.setattr("shoal.methods.optimal.set_partition._first_groups", lambda *_: Outcome(start))
     outcome = set_partition(points, 3, steps_per_record=20.0, progress=Impatient(patience))
     assert outcome.stopped == "interrupted"
     assert np.bincount(outcome.labels).min() >= 3
@@ -252,3 +254,12 @@ def test_wrong_options_raise(rng):
         run("set-partition", points, 2, time_limit=-1)
     with pytest.raises(ParameterError, match="steps_per_record=0 is not possible; choose a number above 0"):
         run("set-partition", points, 2, steps_per_record=0)
+
+
+def test_a_search_that_starts_with_annealing_is_never_worse_than_annealing(rng):
+    points = rng.normal(size=(150, 3))
+    better = set_partition(points, 4, steps_per_record=1.0, bound="none", start="annealing")
+    rival = run("annealing", points, 4, **search_work(150, 4, "balanced", d=3).options)
+    assert group_costs(points, better.labels).sum() <= group_costs(points, rival.labels).sum() * (1 + 1e-12)
+    plain = set_partition(points, 4, steps_per_record=1.0, bound="none")
+    assert group_costs(points, plain.labels).sum() > group_costs(points, rival.labels).sum()

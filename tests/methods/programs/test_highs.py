@@ -38,7 +38,7 @@ def test_a_missing_solver_raises_with_the_command_that_installs_it(monkeypatch):
 def test_set_partition_raises_before_any_work_if_the_solver_is_missing(monkeypatch):
     absent = ModuleNotFoundError("No module named 'highspy'", name="highspy")
     monkeypatch.setattr(highs, "import_module", failing_import(1, absent))
-    monkeypatch.setattr("shoal.methods.optimal.set_partition._quick_grouping", lambda *_: pytest.fail("began to work"))
+    monkeypatch.setattr("shoal.methods.optimal.set_partition._first_groups", lambda *_: pytest.fail("began to work"))
     with pytest.raises(MissingExtra):
         set_partition(np.zeros((10, 2)), 2)
 

@@ -90,7 +90,7 @@ def anneal(
     width: int = 5,
     temperature: float = 0.25,
     seed: int = 0,
-    collect: Callable[[NDArray[np.int64]], None] = lambda _: None,
+    collect: Callable[[NDArray[np.int64]], object] = lambda _: None,
     exponentials: NDArray[np.float64] | None = None,
     progress: Progress = SILENT,
 ) -> NDArray[np.int64]:
@@ -115,7 +115,7 @@ def anneal(
     seed
         Seed of the random numbers.
     collect
-        Called after each slice with the labels of all records (for a pool of candidates).
+        Called after each slice with the best labels of all records so far.
     exponentials
         A table of -ln u, which is the same on every processor; None for computed logarithms.
     progress
