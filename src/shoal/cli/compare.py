@@ -91,6 +91,8 @@ def compare_command(
             console().print(f"\n{comparison.note}", soft_wrap=True)
         console().print(
             "\nrecord linkage: share of records re-identified by nearest-neighbour record linkage (95 % interval); "
+            "attribute disclosure: excess of predicting a confidential value over the baseline, normalised by the "
+            "largest possible excess; "
             "efficient: no other combination has less loss and less record linkage" + comparison.persons_text,
             soft_wrap=True,
         )

@@ -1,9 +1,11 @@
 """Associations between columns, before and after: correlations of numbers, and Cramér's V of any columns.
 
-Correlation is Pearson's, over records without missing values; ordered categories count by their position. Cramér's V
-is corrected for bias (Bergsma 2013), with numbers cut at the deciles of the released values: 0 means no association, 1
-that one column determines the other. Both tables are cut at the same points, and these depend on the released table
-alone: its figures are the same whether or not the original is shown.
+Correlation is Pearson's, of each pair of columns over the records in which both are known, so that a suppressed column
+costs its own figures and no others; ordered categories count by their position. A pair with fewer than ten such
+records, or with a constant column, has no correlation (NaN). Cramér's V is corrected for bias (Bergsma 2013), with
+numbers cut at the deciles of the released values: 0 means no association, 1 that one column determines the other. Both
+tables are cut at the same points, and these depend on the released table alone: its figures are the same whether or
+not the original is shown.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ class AssociationMatrix:
     names
         The columns.
     before, after
-        The figures, 1 on the diagonal; before is None where the original is not shown.
+        The figures, 1 on the diagonal, NaN where there is none; before is None where the original is not shown.
     """
 
     names: tuple[str, ...]
@@ -57,11 +59,22 @@ class AssociationMatrix:
     def largest_change(self) -> tuple[str, str, float] | None:
         """The pair whose figure changed most."""
         changes = [(left, right, after - before) for left, right, before, after in self.pairs() if before is not None]
-        return max(changes, key=lambda change: abs(change[2]), default=None)
+        known = [change for change in changes if not np.isnan(change[2])]
+        return max(known, key=lambda change: abs(change[2]), default=None)
+
+    @property
+    def without_figures(self) -> tuple[str, ...]:
+        """The columns without any figure in the released table: suppressed, constant, or with too few records."""
+        others = ~np.eye(len(self.names), dtype=bool)
+        return tuple(
+            name
+            for name, row, other in zip(self.names, self.after, others, strict=True)
+            if other.any() and np.isnan(row[other]).all()
+        )
 
 
 def correlation(columns: Sequence[PairedColumn], *, shown: bool) -> AssociationMatrix | None:
-    """Return the correlations of the numeric columns; None for fewer than two columns or ten records.
+    """Return the correlations of the numeric columns; None for fewer than two columns, or where no pair has a figure.
 
     Parameters
     ----------
@@ -82,21 +95,29 @@ def correlation(columns: Sequence[PairedColumn], *, shown: bool) -> AssociationM
         return None
     after = _correlations([column.released for column in numeric])
     before = _correlations([column.original for column in numeric]) if shown else None
-    if after is None or (shown and before is None):
+    if np.isnan(after[~np.eye(len(numeric), dtype=bool)]).all():
         return None
     return AssociationMatrix(tuple(column.name for column in numeric), before, after)
 
 
-def _correlations(columns: Sequence[Floats]) -> Floats | None:
-    """Return correlations over complete records, added up in an order that no thread changes."""
-    known = ~np.isnan(np.column_stack(columns)).any(axis=1)
-    if int(known.sum()) < _MIN_RECORDS:
-        return None
-    standard = [_standardised(column[known]) for column in columns]
+def _correlations(columns: Sequence[Floats]) -> Floats:
+    """Return the correlation of each pair over its complete records, added up in an order that no thread changes."""
+    known = [~np.isnan(column) for column in columns]
     matrix = np.eye(len(columns))
     for i, j in combinations(range(len(columns)), 2):
-        matrix[i, j] = matrix[j, i] = float(np.clip((standard[i] * standard[j]).mean(), -1.0, 1.0))
+        both = known[i] & known[j]
+        matrix[i, j] = matrix[j, i] = _correlation(columns[i][both], columns[j][both])
     return matrix
+
+
+def _correlation(left: Floats, right: Floats) -> float:
+    """Return the correlation of two columns; NaN for fewer than ten records or a constant column."""
+    if left.size < _MIN_RECORDS:
+        return float("nan")
+    first, second = _standardised(left), _standardised(right)
+    if not first.any() or not second.any():
+        return float("nan")
+    return float(np.clip((first * second).mean(), -1.0, 1.0))
 
 
 def _standardised(values: Floats) -> Floats:

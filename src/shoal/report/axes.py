@@ -24,12 +24,15 @@ class Axis:
         Where bins begin and end.
     texts
         The same for a reader.
+    step
+        The distance of two edges in words.
     integers
         Whether only integers occur, so that a bin can be named by its first and last number.
     """
 
     edges: tuple[float, ...]
     texts: tuple[str, ...]
+    step: str
     integers: bool = False
 
     def name(self, first: int, last: int) -> str:
@@ -88,7 +91,8 @@ def number_axis(low: float, high: float, most: int, *, integers: bool = False) -
     first, last = floor(low / step), ceil(high / step)
     last += int(last * step <= high)
     edges = tuple(multiple * step for multiple in range(first, last + 1))
-    return Axis(edges, tuple(number_text(edge, step) for edge in edges), integers) if len(edges) > 2 else None
+    texts = tuple(number_text(edge, step) for edge in edges)
+    return Axis(edges, texts, number_text(step, step), integers) if len(edges) > 2 else None
 
 
 def number_text(value: float, step: float) -> str:
@@ -143,7 +147,8 @@ def date_axis(low: float, high: float, most: int) -> Axis | None:
     if len(days) <= 2 or not all(isfinite(day) for day in days):
         return None
     length = {"day": 10, "month": 7, "year": 4}[unit]
-    return Axis(tuple(days), tuple(_day(day).isoformat()[:length] for day in days))
+    step_text = unit if step == 1 else f"{step} {unit}s"
+    return Axis(tuple(days), tuple(_day(day).isoformat()[:length] for day in days), step_text)
 
 
 def _day(days: float) -> date:

@@ -66,7 +66,10 @@ _REQUIREMENTS = {
     "delta": "delta-disclosure: largest logarithmic change of the frequency of a value",
     "max_share": "largest share of one person in the rows of an equivalence class",
 }
-_CORRELATION = "Pearson's correlation of numbers and ordered categories, −1 to 1."
+_CORRELATION = (
+    "Pearson's correlation of numbers and ordered categories, −1 to 1; each pair over the records in which both are "
+    "known."
+)
 _ASSOCIATION = (
     "Cramér's V of any two columns, numbers cut at the deciles of the released values. 0: no association; 1: one "
     "column determines the other. The records of a group fall into the same cells, which raises the released figures, "
@@ -113,6 +116,7 @@ def page_contents(
         "before": evidence.before,
         "after": evidence.after,
         "methods": _methods(manifest),
+        "method_sentences": _method_sentences(_methods(manifest)),
         "requested_method": manifest["method"]["requested"]["name"],
         "scope": "" if released.outcome.objective is None else released.outcome.objective.scope,
         "diagnostics": {} if public else _plain_diagnostics(manifest["method"]["diagnostics"]),
@@ -226,6 +230,15 @@ def _methods(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     return methods
 
 
+def _method_sentences(methods: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return methods that differ in their options only as one, with the number of all their blocks."""
+    merged: dict[tuple[str, str], dict[str, Any]] = {}
+    for method in methods:
+        first = merged.setdefault((method["name"], method["reason"]), {**method, "blocks": 0})
+        first["blocks"] += method["blocks"]
+    return list(merged.values())
+
+
 def _plain_diagnostics(diagnostics: Mapping[str, Any]) -> dict[str, Any]:
     """Return the diagnostics that are single numbers or texts."""
     return {
@@ -301,6 +314,7 @@ def _matrix(matrix: AssociationMatrix, title: str, key: str, meaning: str) -> di
         "title": title,
         "meaning": meaning,
         "change": matrix.largest_change,
+        "without": matrix.without_figures,
         "pairs": matrix.pairs(),
         "panels": [
             {"title": name, "figure": heat_map(values, matrix.names, f"{title}: {name}", f"{key}-{number}", full=full)}

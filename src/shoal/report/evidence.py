@@ -37,6 +37,7 @@ from shoal.privacy.person_risk import PersonFigures, person_figures
 from shoal.privacy.person_values import count_person_values
 from shoal.report.associations import MAX_COLUMNS, AssociationMatrix, association, correlation
 from shoal.report.column_distributions import ColumnDistribution, column_distributions
+from shoal.report.loss_causes import LossCause, loss_causes
 from shoal.report.lost_categories import LostCategories, lost_categories
 from shoal.report.measured_tables import MeasuredTables, read_tables
 from shoal.schema.columns import Kind, Role, Schema
@@ -125,6 +126,8 @@ class Evidence:
         The statistics that must hold, before and after.
     lost
         The categories that the released table does not have any more, for each column that lost some.
+    causes
+        Why columns lost much of their information.
     notes
         What was sampled or left out.
     """
@@ -138,6 +141,7 @@ class Evidence:
     association: AssociationMatrix | None = None
     dominated: dict[str, float] = field(default_factory=dict)
     lost: dict[str, LostCategories] = field(default_factory=dict)
+    causes: dict[str, LossCause] = field(default_factory=dict)
     sources: SpecialUniques | None = None
     statistics: tuple[ComparedStatistic, ...] = ()
     notes: tuple[str, ...] = ()
@@ -181,6 +185,7 @@ def measure_evidence(released: Released, original: Table | None = None) -> Evide
         confidential=tuple(_confidential_figures(tables, name, labels, _units(released)) for name in assessed),
         distributions=column_distributions(released, tables),
         lost=lost_categories(released, tables),
+        causes=loss_causes(released, tables),
         persons_after=_persons(released, released.table),
     )
     evidence = _with_associations(evidence, released, tables, assessed)

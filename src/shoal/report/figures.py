@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 
+import numpy as np
 from markupsafe import Markup, escape
 
 from shoal.report.associations import Floats
-from shoal.report.axes import round_step
+from shoal.report.axes import number_text, round_step
 from shoal.report.histograms import Distribution
 from shoal.report.palette import SHADES, shade_name
 
 _MAX_BARS = 24
-_WIDTH, _HEIGHT = 320, 150
+_WIDTH, _HEIGHT = 320, 166
 
 
 def bar(share: float, of: float = 1.0, *, heavy: bool = False) -> Markup:
@@ -79,9 +80,9 @@ def group_sizes(counts: Mapping[int, int], number: str) -> tuple[Markup, list[tu
     binned = _binned(counts)
     ticks = _round_ticks(max(count for _, count in binned))
     top = ticks[-1]
-    width, height, left, floor = 420, 200, 46, 158
+    width, height, left, floor = 420, 216, 46, 174
     step = (width - left - 6) / len(binned)
-    parts = []
+    parts = ['<text class="soft" x="0" y="12">number of groups</text>']
     for count in ticks:
         y = floor - 138 * count / top
         parts.append(
@@ -133,15 +134,22 @@ def _round_ticks(highest: int) -> list[int]:
 
 
 def histogram(distribution: Distribution, title: str, unit: str, number: str) -> Markup:
-    """Return the original as a grey area and the release as a blue line; areas are shares."""
-    left, right, floor, top = 6.0, _WIDTH - 6.0, 118.0, 8.0
+    """Return the original as a grey area and the release as a blue line; areas are shares.
+
+    The vertical axis has the share of records for one step of the horizontal axis, so that bins of several steps, which
+    are drawn lower, have areas that can be compared.
+    """
+    floor, top = 134.0, 26.0
     bins = distribution.bins
     start, end = bins[0].low, bins[-1].high
+    step = distribution.step
     heights = [
-        [None if share is None else share / (entry.high - entry.low) for share in (entry.before, entry.after)]
+        [None if share is None else share * step / (entry.high - entry.low) for share in (entry.before, entry.after)]
         for entry in bins
     ]
     tallest = max((height for pair in heights for height in pair if height is not None), default=1.0) or 1.0
+    shares = _share_ticks(tallest)
+    left, right = 10.0 + 7 * max(len(text) for _, text in shares), _WIDTH - 6.0
 
     def across(value: float) -> float:
         return left + (right - left) * (value - start) / (end - start)
@@ -153,26 +161,62 @@ def histogram(distribution: Distribution, title: str, unit: str, number: str) ->
             points.append(f"V{y:.1f}H{across(entry.high):.1f}")
         return "".join([*points, f"V{floor:.1f}"])
 
-    parts = [f'<path class="before-area" d="{outline(0)}"/>'] if bins[0].before is not None else []
-    parts.append(f'<path class="after-line" d="{outline(1)}"/><path class="axis" d="M{left} {floor}H{right}"/>')
+    parts = [f'<text class="soft" x="0" y="12">{escape(_vertical(distribution, unit))}</text>']
+    for share, text in shares:
+        y = floor - (floor - top) * share / tallest
+        parts.append(
+            f'<path class="grid" d="M{left:.1f} {y:.1f}H{right}"/>'
+            f'<text class="soft" x="{left - 5:.1f}" y="{y + 4:.1f}" text-anchor="end">{text}</text>'
+        )
+    if bins[0].before is not None:
+        parts.append(f'<path class="before-area" d="{outline(0)}"/>')
+    parts.append(f'<path class="after-line" d="{outline(1)}"/><path class="axis" d="M{left:.1f} {floor}H{right}"/>')
     parts += _ticks(distribution.ticks, across, floor)
     if unit:
         parts.append(f'<text class="soft" x="{right}" y="{_HEIGHT - 1}" text-anchor="end">{escape(unit)}</text>')
     return figure("".join(parts), (_WIDTH, _HEIGHT), title, described(distribution), number)
 
 
+def _vertical(distribution: Distribution, unit: str) -> str:
+    """Return the name of the vertical axis.
+
+    Examples
+    --------
+    >>> _vertical(Distribution((), numeric=True, step_text="5"), "days")
+    'share of records per 5 days'
+    """
+    return " ".join(part for part in ("share of records per", distribution.step_text, unit) if part)
+
+
+def _share_ticks(highest: float) -> list[tuple[float, str]]:
+    """Return round shares from 0 to at most the highest one, as numbers and percentages.
+
+    Examples
+    --------
+    >>> _share_ticks(0.23)
+    [(0.0, '0 %'), (0.1, '10 %'), (0.2, '20 %')]
+    >>> _share_ticks(0.0042)[1]
+    (0.002, '0.2 %')
+    """
+    step = round_step(100 * highest / 3)
+    count = int(100 * highest / step + 1e-9)
+    return [(number * step / 100, f"{number_text(number * step, step)} %") for number in range(count + 1)]
+
+
 def _ticks(ticks: Sequence[tuple[float, str]], across: Callable[[float], float], floor: float) -> list[str]:
     """Return some of the edges as marks and texts; the outermost edges are not limits of the data and have no text."""
     inner = ticks[1:-1]
     longest = max(len(text) for _, text in inner)
-    fitting = max(2, int((_WIDTH - 20) / (7.2 * longest + 14)))
+    half = 3.6 * longest
+    fitting = max(2, int((across(ticks[-1][0]) - across(ticks[0][0])) / (2 * half + 14)))
     every = max(1, ceil(len(inner) / fitting))
     parts = []
     for edge, text in inner[(len(inner) - 1) % every // 2 :: every]:
         x = across(edge)
+        inside = min(max(x, half), _WIDTH - half)
         parts.append(
             f'<path class="axis" d="M{x:.1f} {floor}v5"/>'
-            f'<text class="soft" x="{x:.1f}" y="{floor + 19}" text-anchor="middle">{escape(text)}</text>'
+            f'<text class="soft" x="{inside:.1f}" y="{floor + 19}" text-anchor="middle">{escape(text)}</text>'
         )
     return parts
 
@@ -192,7 +236,7 @@ def heat_map(matrix: Floats, names: Sequence[str], title: str, number: str, *, f
     Parameters
     ----------
     matrix
-        Values between -full and full.
+        Values between -full and full; NaN where there is none.
     names
         The rows and columns.
     title
@@ -212,8 +256,8 @@ def heat_map(matrix: Floats, names: Sequence[str], title: str, number: str, *, f
             f'<text class="soft" x="{x + cell / 2:.1f}" y="{top - 6}" text-anchor="middle">{i + 1}</text>'
         )
         parts += [
-            _heat_cell(None if i == j else float(matrix[i, j]), label + cell * j, y, cell, full)
-            for j in range(len(names))
+            _heat_cell(None if i == j or np.isnan(value) else float(value), label + cell * j, y, cell, full)
+            for j, value in enumerate(matrix[i])
         ]
     side = cell * len(names)
     parts.append(f'<rect class="frame" x="{label}" y="{top}" width="{side:.1f}" height="{side:.1f}"/>')
@@ -222,7 +266,7 @@ def heat_map(matrix: Floats, names: Sequence[str], title: str, number: str, *, f
 
 
 def _heat_cell(value: float | None, x: float, y: float, cell: float, full: float) -> str:
-    """Return a coloured cell with its value where there is space for it; no value on the diagonal."""
+    """Return a coloured cell with its value where there is space for it; none on the diagonal."""
     shade = "track" if value is None else shade_name(max(-SHADES, min(SHADES, round(SHADES * value / full))))
     drawn = f'<rect class="{shade}" x="{x:.1f}" y="{y:.1f}" width="{cell:.1f}" height="{cell:.1f}"/>'
     if value is None or cell < 20:

@@ -17,10 +17,6 @@ _REVEALED = {
     Recode.FREQUENCIES: "true values of one record of every group",
 }
 _ADVICE = {
-    "heavy-loss": (
-        "Give the column a weight above 1, choose a smaller k, or remove quasi-identifiers that no plausible intruder "
-        "knows."
-    ),
     "possible-identifier": "Declare it as an identifier, which is dropped, or as a quasi-identifier.",
     "dominant-weight": (
         "Choose a larger k or recode=median, or release without the sampling weight: k counts records, not weights."
@@ -173,13 +169,18 @@ def applied_recodes(released: Released) -> dict[str, Recode]:
 
 
 def _of_remarks(released: Released, evidence: Evidence) -> list[Finding]:
-    """Return one finding per code of the remarks, so that columns with the same remedy are listed together."""
-    texts: dict[str, list[str]] = {}
+    """Return one finding per remedy, so that columns with the same remedy are listed together."""
+    texts: dict[tuple[str, str], list[str]] = {}
     for remark in released.remarks:
+        text, advice = remark.text, _ADVICE.get(remark.code, "")
         lost = evidence.lost.get(remark.column or "") if remark.code == "lost-category" else None
-        text = remark.text if lost is None else f"{remark.text}: {lost}"
-        texts.setdefault(remark.code, []).append(_sentence(text))
-    return [Finding(" ".join(sentences), _ADVICE.get(code, "")) for code, sentences in texts.items()]
+        cause = evidence.causes.get(remark.column or "") if remark.code == "heavy-loss" else None
+        if lost is not None:
+            text = f"{text}: {lost}"
+        if cause is not None:
+            text, advice = f"{text}: {cause.cause}", cause.remedy
+        texts.setdefault((remark.code, advice), []).append(_sentence(text))
+    return [Finding(" ".join(sentences), advice) for (_, advice), sentences in texts.items()]
 
 
 def _homogeneous(released: Released, evidence: Evidence) -> list[Finding]:
@@ -212,7 +213,8 @@ def _attribute_attacks(evidence: Evidence) -> list[Finding]:
     return [
         Finding(
             f'The equivalence class predicts "{attack.target}" correctly for {100 * attack.success.value:.0f} % of the '
-            f"records; the baseline is {100 * attack.baseline.value:.0f} %.",
+            f"records; baseline {100 * attack.baseline.value:.0f} %, normalised excess "
+            f"{100 * attack.baseline_adjusted_success:.0f} %.",
             "Request t-closeness, or decide that the attribute may be disclosed.",
         )
         for attack in attacks

@@ -58,12 +58,16 @@ class Distribution:
         Positions and texts of the edges of the axis.
     missing
         Shares of missing values before and after as texts; empty where there are none.
+    step, step_text
+        The width that the vertical axis refers to, as a number and in words.
     """
 
     bins: tuple[Bin, ...]
     numeric: bool
     ticks: tuple[tuple[float, str], ...] = ()
     missing: tuple[str, str] | None = None
+    step: float = 0.0
+    step_text: str = ""
 
 
 NOTHING = Distribution((), numeric=True)
@@ -126,7 +130,14 @@ def number_distribution(
     )
     if len(bins) < 2:
         return NOTHING
-    return Distribution(bins, numeric=True, ticks=tuple(zip(axis.edges, axis.texts, strict=True)), missing=missing)
+    return Distribution(
+        bins,
+        numeric=True,
+        ticks=tuple(zip(axis.edges, axis.texts, strict=True)),
+        missing=missing,
+        step=axis.edges[1] - axis.edges[0],
+        step_text=axis.step,
+    )
 
 
 def _axis(known: Floats, min_records: int, *, integers: bool, dates: bool) -> Axis | None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from importlib.resources import files
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -70,7 +72,13 @@ def _environment() -> Any:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=FunctionLoader(_source)
     )
-    environment.filters |= {"percent": _percent, "count": "{:,}".format, "gap": _gap}
+    environment.filters |= {
+        "percent": _percent,
+        "count": "{:,}".format,
+        "gap": _gap,
+        "association": _association,
+        "unbroken": _unbroken,
+    }
     return environment
 
 
@@ -103,3 +111,23 @@ def _percent(share: float, digits: int = 1) -> str:
 
 def _gap(share: float) -> str:
     return f"{100 * share:.2g}{_SPACE}%"
+
+
+def _association(value: float) -> str:
+    """Return a correlation or an association; a dash where there is none."""
+    return "–" if isnan(value) else f"{value:.3f}"
+
+
+def _unbroken(text: str) -> Any:
+    """Return text in which percentages, parameters such as k = 5 and options such as --missing are not split by lines.
+
+    Examples
+    --------
+    >>> str(_unbroken("state --constant none"))
+    'state <span class="option">--constant</span> none'
+    """
+    from markupsafe import Markup, escape
+
+    kept = re.sub(r"(?<=\d) (?=%)|(?<=\b[kltp]) = (?=\d)", lambda space: space.group().replace(" ", _SPACE), text)
+    marked = re.sub(r"(?<![\w-])--[a-z][a-z-]*", r'<span class="option">\g<0></span>', str(escape(kept)))
+    return Markup(marked)  # noqa: S704 - escaped above
