@@ -89,7 +89,7 @@ def group_sizes(counts: Mapping[int, int], number: str) -> tuple[Markup, list[tu
             f'<path class="grid" d="M{left} {y:.1f}H{width}"/>'
             f'<text class="soft" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{count:,}</text>'
         )
-    every = ceil(len(binned) * 34 / (width - left))
+    every = ceil(len(binned) * (7 * max(len(name) for name, _ in binned) + 8) / (width - left))
     for index, (name, count) in enumerate(binned):
         x = left + 4 + index * step
         tall = 138 * count / top
