@@ -1,11 +1,14 @@
 """The scikit-learn transformer: its contract, k on what it returns, and what it refuses."""
 
 import pickle
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,10 +17,11 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shoal
-from shoal.errors import ParameterError
+from shoal.errors import DataError, ParameterError
 from shoal.sklearn import Microaggregator
 
 
@@ -131,3 +135,98 @@ def test_without_scikit_learn_the_way_out_is_named():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install '.[sklearn]'" in run.stdout
+
+
+def mixed_frame(rng, n=120):
+    return pd.DataFrame(
+        {
+            "age": np.where(rng.random(n) < 0.1, np.nan, rng.integers(18, 80, n)),
+            "sex": pd.Categorical(np.where(rng.random(n) < 0.5, "f", "m"), categories=["f", "m", "unused"]),
+            "job": np.where(rng.random(n) < 0.1, None, rng.choice(["a", "b", "c"], n)),
+            "abroad": rng.random(n) < 0.3,
+        },
+        index=np.arange(n) * 2,
+    )
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("method", ["mdav", "auto"])
+def test_frames_with_categories_and_missing_cells_are_k_anonymous(rng, library, method):
+    people = mixed_frame(rng)
+    if library == "polars":
+        people = pl.from_pandas(people)
+    if library == "pyarrow":
+        people = pa.Table.from_pandas(people, preserve_index=False)
+    step = Microaggregator(k=5, method=method, missing="fill")
+    released = step.fit_transform(people)
+    assert type(released) is type(people)
+    frame = pd.DataFrame(pl.DataFrame(released).to_pandas())
+    assert frame.columns.tolist() == ["age", "sex", "job", "abroad"]
+    assert frame.groupby(frame.columns.tolist(), dropna=False, observed=True).size().min() >= 5
+    assert pl.DataFrame(step.transform(people)).equals(pl.DataFrame(released))
+    assert frame["sex"].notna().all()
+
+
+def test_representatives_of_frames_are_means_and_modes_of_known_cells(rng):
+    people = mixed_frame(rng)
+    step = Microaggregator(k=5, method="mdav", missing="fill")
+    released = step.fit_transform(people)
+    assert released.index.equals(people.index)
+    assert list(released["sex"].cat.categories) == ["f", "m"]
+    for label in range(len(step.sizes_)):
+        inside = step.labels_ == label
+        known = people.loc[inside]
+        row = released.loc[inside].iloc[0]
+        assert row["age"] == pytest.approx(
+            known["age"].mean()
+        )  # of known cells; the wrong version counts the others as 0
+        counts = known["job"].value_counts()
+        assert counts[row["job"]] == counts.max()
+        assert (known["abroad"] == row["abroad"]).mean() >= 0.5
+
+
+def test_a_group_without_any_known_cell_stays_missing():
+    people = pd.DataFrame({"age": [1.0, 2.0, 90.0, 91.0], "job": ["a", "b", None, None]})
+    released = Microaggregator(k=2, method="mdav", missing="fill").fit_transform(people)
+    assert released["job"].isna().tolist() == [False, False, True, True]
+
+
+def test_a_category_of_fewer_than_k_records_is_not_kept_by_the_step(rng):
+    people = mixed_frame(rng)
+    people.loc[people.index[:4], "job"] = "astronaut"
+    step = Microaggregator(k=5, method="mdav", missing="fill").fit(people)
+    assert b"astronaut" not in pickle.dumps(step)
+    assert len(step.transform(people.assign(job="a new one"))) == len(people)
+
+
+def test_frames_work_in_pipelines_with_set_output(rng):
+    people = mixed_frame(rng)
+    columns = ColumnTransformer([("numbers", "passthrough", ["age"])], remainder=OneHotEncoder(), sparse_threshold=0.0)
+    model = make_pipeline(Microaggregator(k=5, method="mdav", missing="fill"), columns, LinearRegression())
+    assert model.fit(people, rng.normal(size=len(people))).predict(people).shape == (len(people),)
+    assert clone(model).get_params()["microaggregator__missing"] == "fill"
+
+
+@pytest.mark.parametrize(
+    ("people", "text"),
+    [
+        ({"age": [1.0, None, 3.0], "sex": ["f", "m", "f"]}, 'column "age"; give missing="fill"'),
+        ({"age": [1.0, float("inf"), 3.0], "sex": ["f", "m", "f"]}, 'infinity in column "age"'),
+        ({"born": pd.to_datetime(["2020-01-01"] * 3)}, "holds dates"),
+        ({"sex": ["f"]}, "minimum of 2 is required"),
+    ],
+)
+def test_frames_that_cannot_be_grouped_are_refused(people, text):
+    with pytest.raises(DataError, match=re.escape(text)):
+        Microaggregator(k=2).fit(pd.DataFrame(people))
+
+
+def test_a_frame_with_other_columns_than_the_fitted_one_is_refused(rng):
+    people = mixed_frame(rng)
+    step = Microaggregator(k=5, method="mdav", missing="fill").fit(people)
+    with pytest.raises(DataError, match="feature names"):
+        step.transform(people.drop(columns="job"))
+    with pytest.raises(DataError, match="must be a DataFrame"):
+        step.transform(np.zeros((3, 4)))
+    with pytest.raises(ParameterError, match="choose error or fill"):
+        Microaggregator(missing="drop").fit(people)

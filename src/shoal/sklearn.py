@@ -7,8 +7,12 @@ What is guaranteed, and what is not:
 - ``transform(X_new)`` replaces every record by the representative of the nearest group, which stands for at least k
   records of the table that was fitted. The *new* table is not k-anonymous by that: one person alone may be near to a
   group. To release new records, protect them as a table of their own (:func:`shoal.protect`, or another ``fit``).
-- The fitted estimator holds representatives, sizes of groups, the group of each row, and middle and spread of each
-  column; it holds no record.
+- The fitted estimator holds representatives, sizes of groups, the group of each row, middle, mean and spread of each
+  column, and categories of at least k records; it holds no record.
+- A DataFrame (pandas, polars, pyarrow) may have columns of texts, categories and truth values, whose representative is
+  the most frequent category of the group, and, with ``missing="fill"``, missing cells, which get the representative of
+  the known cells of their group; a DataFrame of the same library is returned. A missing cell lies at the mean of its
+  column when records are compared, and so does a category that fewer than k fitted records have.
 
 Pipelines rely on ``fit(X).transform(X)`` being ``fit_transform(X)``. The groups of a method need not be like that: a
 record may be nearer to another mean than to that of its group, which cannot spare it. Small groups therefore get a head
@@ -25,6 +29,7 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -34,6 +39,7 @@ from shoal.core.threads import get_threads
 from shoal.errors import DataError, MissingExtra, ParameterError, WrongArguments
 from shoal.methods.registry import get_method
 from shoal.methods.running import run
+from shoal.tables.frame_rows import fit_frame, frame_of, whole_frame
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -60,6 +66,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         A name from :func:`shoal.all_methods` that reads numbers.
     standardise
         Compare columns on a common scale, mean 0 and variance 1. Means are taken in the original units either way.
+    missing
+        Missing cells of a DataFrame: ``error`` (refused) or ``fill`` (replaced like known ones).
     seed
         For methods that draw random numbers.
     options
@@ -70,7 +78,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     labels_
         The group of each fitted record, numbered by first appearance.
     representatives_
-        One row per group: what is released.
+        One row per group: what is released; a DataFrame where one with categories or missing cells was fitted.
     sizes_
         The number of fitted records of each group, at least k.
     method_
@@ -98,12 +106,14 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         *,
         method: str = "auto",
         standardise: bool = True,
+        missing: str = "error",
         seed: int = 0,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.k = k
         self.method = method
         self.standardise = standardise
+        self.missing = missing
         self.seed = seed
         self.options = options
 
@@ -113,7 +123,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         Parameters
         ----------
         X
-            n x d finite numbers with n of at least k; missing and infinite values are refused.
+            n x d finite numbers, or a DataFrame with categories and missing cells, with n of at least k; infinite
+            values are refused.
         y
             Not used; here because pipelines pass it.
 
@@ -126,9 +137,18 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         chosen = get_method(self.method)
         if chosen.data == "codes":
             raise ParameterError(f'method "{self.method}" works on categories; use shoal.protect for those')
-        table = _validated(self, X, ensure_min_samples=self.k)
-        offsets = self._learn_scale(table)
-        points = offsets / self._scale
+        if self.missing not in {"error", "fill"}:
+            raise ParameterError(f"missing={self.missing!r} is not possible; choose error or fill")
+        frame = frame_of(X)
+        self._rows = None
+        if frame is None:
+            table = _validated(self, X, ensure_min_samples=self.k)
+            offsets = self._learn_scale(table)
+            points = offsets / self._scale
+        else:
+            _check_frame(self, X, len(frame), self.k)
+            self._rows = fit_frame(frame, self.k, missing=self.missing, standardise=self.standardise)
+            points = self._rows.coordinates(frame)
         if not isinstance(self.options, Mapping | None):
             raise ParameterError(f"options must be a mapping from names to values, not {type(self.options).__name__}")
         outcome = run(chosen, points, self.k, seed=check_seed(self.seed), **(self.options or {}))
@@ -140,17 +160,20 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         self._group_of_site[labels] = grouping.labels
         self.labels_ = grouping.labels.copy()
         self.sizes_ = grouping.sizes.copy()
-        self.representatives_ = self._middle + _means(offsets, self.labels_)
+        if frame is None or self._rows is None:
+            self.representatives_ = self._middle + _means(offsets, self.labels_)
+        else:
+            self.representatives_ = self._rows.representatives(frame, self.labels_).to_native()
         self.information_loss_ = _loss(points, self.labels_)
         return self
 
-    def fit_transform(self, X: ArrayLike, y: object = None) -> NDArray[np.float64]:  # noqa: ARG002
+    def fit_transform(self, X: ArrayLike, y: object = None) -> Any:  # noqa: ARG002
         """Group the records and return the k-anonymous table: each record replaced by the mean of its own group.
 
         Parameters
         ----------
         X
-            n x d finite numbers with n of at least k.
+            n x d finite numbers, or a DataFrame, with n of at least k.
         y
             Not used.
 
@@ -160,10 +183,9 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             As many rows as X, in the same order; every row that occurs, occurs at least k times.
         """
         self.fit(X)
-        released: NDArray[np.float64] = self.representatives_[self.labels_]
-        return released
+        return self._released(X, self.labels_)
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+    def transform(self, X: ArrayLike) -> Any:
         """Replace each record by the representative of the nearest group; k is not guaranteed for this table.
 
         Parameters
@@ -180,10 +202,23 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             check_is_fitted(self)
         except NotFittedError:
             raise NotFitted("this Microaggregator is not fitted yet; call fit or fit_transform first") from None
-        table = _validated(self, X, reset=False)
-        found, _ = self._sites.nearest((table - self._middle) / self._scale)
-        released: NDArray[np.float64] = self.representatives_[self._group_of_site[found]]
-        return released
+        if self._rows is None:
+            table = _validated(self, X, reset=False)
+            points = (table - self._middle) / self._scale
+        else:
+            frame = whole_frame(X)
+            _check_frame(self, X, len(frame), 1, reset=False)
+            points = self._rows.coordinates(frame)
+        found, _ = self._sites.nearest(points)
+        return self._released(X, self._group_of_site[found])
+
+    def _released(self, X: ArrayLike, labels: NDArray[np.int64]) -> Any:
+        """Return the representative of each row; with the index of a pandas DataFrame."""
+        if self._rows is None:
+            return self.representatives_[labels]
+        rows = nw.from_native(self.representatives_, eager_only=True)[labels.tolist()].to_native()
+        index = getattr(X, "index", None)
+        return rows if index is None else rows.set_axis(index, axis=0)
 
     def _learn_scale(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """Keep middle and spread of the columns; returns the differences from the middle, which lose no digits."""
@@ -207,9 +242,21 @@ def _validated(estimator: Microaggregator, X: ArrayLike, **checks: Any) -> NDArr
     except (ValueError, TypeError) as problem:
         text = " ".join(str(problem).split())
         if "could not convert" in text:  # the text quotes a value
-            text = "X holds texts; encode them as numbers first, or use shoal.protect"
+            text = "X holds texts; pass a DataFrame, encode them as numbers first, or use shoal.protect"
+        if "NaN" in text:
+            text += '; for missing cells pass a DataFrame with missing="fill"'
         raise (WrongArguments if isinstance(problem, TypeError) else DataError)(text) from None
     return table
+
+
+def _check_frame(estimator: Microaggregator, X: Any, n: int, least: int, **checks: Any) -> None:
+    """Check the columns of a DataFrame against those that were fitted, and the number of rows."""
+    try:
+        validate_data(estimator, X, skip_check_array=True, **checks)
+    except (ValueError, TypeError) as problem:
+        raise DataError(" ".join(str(problem).split())) from None
+    if n < least:
+        raise DataError(f"Found a DataFrame with {n} rows while a minimum of {least} is required")
 
 
 def _means(values: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ def test_the_python_examples_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     datasets.patients(500).write_csv("people.csv")
     examples = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(examples) == 2
+    assert len(examples) == 3
     for example in examples:
         exec(compile(example, "differential-privacy.md", "exec"), {})
     assert (tmp_path / "private-again.manifest.json").exists()

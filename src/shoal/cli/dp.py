@@ -58,6 +58,13 @@ def dp_command(
         list[str] | None,
         typer.Option(metavar="NAMES", help="Columns to release; those with bounds or categories if not given."),
     ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML file: its identifiers are never released, its unit is that of the guarantee, and the order of a "
+            "column lists its categories; written without looking at the data.",
+        ),
+    ] = None,
     unit: Annotated[
         str | None,
         typer.Option(
@@ -108,7 +115,7 @@ def dp_command(
         "neighbours": neighbours, "split_criterion": split_criterion, "structure": structure, "order": order,
     }  # fmt: skip
     with with_standard_output(output, given.values["format"], json=given.json) as place:
-        manifest = check_targets(place, manifest, None, inputs=given.inputs(file), overwrite=force)
+        manifest = check_targets(place, manifest, None, inputs=given.inputs(file, schema), overwrite=force)
         with drawn_progress(quiet=given.silent) as progress:
             made = release(
                 file,
@@ -121,6 +128,7 @@ def dp_command(
                 },
                 decimals=_decimals(decimals),
                 default=flags.split_pairs(default, "--default"),
+                schema=schema,
                 unit=unit,
                 rows_per_person=rows_per_person,
                 read_options=given.read_options(),

@@ -23,8 +23,9 @@ from shoal.dp.guarantee import Guarantee, Neighbours, check_epsilon
 from shoal.dp.mechanisms import MechanismResult, check_mechanism
 from shoal.dp.opendp_library import library
 from shoal.dp.person_rows import PersonLimit, limited, person_limit
+from shoal.dp.schema_domain import schema_domain
 from shoal.errors import DataError, ParameterError, SchemaError
-from shoal.schema.columns import names_list
+from shoal.schema.columns import Schema, names_list
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table, write_files
 from shoal.tables.files import write_directly, write_text
@@ -145,6 +146,7 @@ def release(  # noqa: PLR0913 - every option of a user is a keyword
     categories: Mapping[str, Sequence[Any]] | None = None,
     decimals: Mapping[str, int] | None = None,
     default: Mapping[str, Any] | None = None,
+    schema: Schema | str | Path | None = None,
     unit: str | None = None,
     rows_per_person: int | None = None,
     read_options: Mapping[str, Any] | None = None,
@@ -176,6 +178,9 @@ def release(  # noqa: PLR0913 - every option of a user is a keyword
     default
         ``{"age": 40}``: the value that takes the place of missing and unreadable values; by default the middle of the
         bounds, or the last category.
+    schema
+        A schema, its file or its text: identifiers, unit, household and time are never released, the unit is that of
+        the guarantee, and the order of an ordinal column lists its categories. It must not depend on the data either.
     unit
         The column that numbers persons, where a person may have several rows; needs ``rows_per_person``. It is not
         released, and rows without a value in it are not used.
@@ -209,6 +214,11 @@ def release(  # noqa: PLR0913 - every option of a user is a keyword
     """
     check_epsilon(epsilon)
     run = check_mechanism(mechanism, options)
+    if schema is not None:
+        stated = schema_domain(schema)
+        stated.check([*(columns or ()), *(bounds or ()), *(categories or ())])
+        unit = unit or stated.unit
+        categories = stated.with_categories(categories or {}, bounds or (), columns)
     limit = person_limit(unit, rows_per_person)
     if limit is not None:
         _check_persons(limit, mechanism, options, [*(columns or ()), *(bounds or ()), *(categories or ())])
