@@ -80,8 +80,8 @@ def _of_text(text: str) -> tuple[dict[str, Role], dict[str, tuple[str, ...]]]:
 
     try:
         entries = tomllib.loads(text).get("columns", {})
-    except tomllib.TOMLDecodeError as problem:
-        raise ParameterError(f"the schema is not TOML: {problem}") from None
+    except tomllib.TOMLDecodeError:
+        raise ParameterError("the schema is not TOML; compare it with a draft of shoal schema") from None
     if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
         raise ParameterError("the schema has no tables of columns; write [columns.NAME] and then role = ...")
     allowed = {str(role) for role in Role}
