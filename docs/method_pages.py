@@ -69,19 +69,9 @@ exponent of the block size n^rho.
 
 
 SOURCES = """\
-## Main sources
+## Sources
 
-- Thaeter 2021: F. Thaeter, *k-anonymous Microaggregation*, dissertation, Universität zu Lübeck, 2021.
-- Thaeter & Reischuk 2021: F. Thaeter, R. Reischuk, *Scalable k-anonymous Microaggregation: Exploiting the Tradeoff
-  between Computational Complexity and Information Loss*, SCITEPRESS, 2021.
-- Cost 2023: V. C. Cost, *An Integer Optimization Approach to k-Anonymity on Nominal Data*, dissertation, Universität
-  Trier, 2023.
-- Stamm & Schaub 2024: F. I. Stamm, M. T. Schaub, *Faster Optimal Univariate Microaggregation*, Transactions on Machine
-  Learning Research, 2024.
-- Rebollo-Monedero et al. 2019: D. Rebollo-Monedero, A. Mohamad Mezher, X. Casanova Colomé, J. Forné, M. Soriano,
-  *Efficient k-Anonymous Microaggregation of Multivariate Numerical Data via Principal Component Analysis*, 2019.
-
-The pages of the methods name further sources, with their identifiers where they have one.
+Works are cited by author and year; the [bibliography](../bibliography.md) has them in full.
 """
 
 
