@@ -13,6 +13,7 @@ from shoal.cli import assess, compare, demo, dp, evaluate, methods, protect, run
 from shoal.cli.compile import compile_command
 from shoal.cli.log_file import exit_code
 from shoal.cli.process import INTERRUPTED, Terminated, guarded_output, open_standard_files, sigterm_raises
+from shoal.core.memory import check_address_space
 from shoal.errors import ParameterError, ShoalError, one_line
 
 app = typer.Typer(
@@ -83,6 +84,8 @@ def main() -> None:
 def _run() -> int:
     """Run a command and return the exit code."""
     try:
+        if not {"-h", "--help", "--version"} & set(sys.argv):
+            check_address_space()  # before the first library is loaded
         code = app(prog_name="shoal", standalone_mode=False)
     except ShoalError as problem:
         code = exit_code(problem)
@@ -141,6 +144,8 @@ def _usage(fault: Any) -> str:
 
 def _written() -> str:
     """Return which files this process has written, for a message about an early end."""
+    if "shoal.tables.atomic" not in sys.modules:  # what was not loaded has written nothing
+        return "nothing was written"
     from shoal.tables.atomic import written_files
 
     files = [one_line(str(path)) for path in written_files()]

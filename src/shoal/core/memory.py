@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import suppress
 
+from shoal.core.threads import get_threads
 from shoal.errors import DataError
 
 
@@ -160,6 +161,35 @@ def _address_space() -> int | None:
     if most == resource.RLIM_INFINITY or not sizes:
         return None
     return max(0, most - int(sizes[0].split()[0]) * os.sysconf("SC_PAGE_SIZE"))
+
+
+_LIBRARIES, _THREAD = 3 * 10**9, 10**7
+"""Address space that the libraries reserve, which is ten times what they use, and for each core besides."""
+
+
+def check_address_space() -> None:
+    """Raise DataError where the process may not reserve the address space that the libraries need.
+
+    Their allocators and threads end the process without a sentence where they cannot reserve it: compiled loops of
+    polars and pyarrow abort, OpenBLAS cannot start its threads, and numba cannot load machine code.
+
+    Examples
+    --------
+    >>> check_address_space()
+    """
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    needed = _LIBRARIES + _THREAD * get_threads()
+    if most == resource.RLIM_INFINITY or most >= needed:
+        return
+    raise DataError(
+        f"the address space of this process is limited to {most / 1e9:.1f} GB (ulimit -v), and the libraries reserve "
+        f"up to {needed / 1e9:.1f} GB of it, most of which they never use; raise that limit, and limit the memory in "
+        "use by a control group instead (systemd-run -p MemoryMax=1G, docker run --memory 1g)"
+    )
 
 
 def _lines(path: str) -> list[str]:
