@@ -243,7 +243,7 @@ def test_a_limit_of_the_file_size_leaves_the_old_files(tmp_path, name, limit, mo
 
 @pytest.mark.parametrize("megabytes", [150, 300, 700, 1_000, 1_500, 2_100, 2_500])
 def test_a_limit_of_the_address_space_is_answered_by_one_sentence(tmp_path, megabytes):
-    """Allocators and threads of libraries abort the process, or try for ever, where they cannot reserve what they need."""
+    """Otherwise allocators and threads of libraries abort the process, or try for ever."""
     found = limited_protection(tmp_path, megabytes)
     assert found.returncode == 2
     assert found.stderr.count("\n") == 1
@@ -271,8 +271,8 @@ def limited_protection(folder, megabytes, *options):
     command = [
         sys.executable, "-c", f"{limit}\nfrom shoal.cli.application import program\nprogram()", "protect", "people.csv",
         "-k", "3", "--quasi", "age,sex,region,education,income,height,admitted", "--nominal", "education",
-        "--confidential", "diagnosis", "--identifiers", "name", "--unnamed", "other", "--method", "mdav", "-o", "safe.csv",
-        *options,
+        "--confidential", "diagnosis", "--identifiers", "name", "--unnamed", "other", "--method", "mdav",
+        "-o", "safe.csv", *options,
     ]  # fmt: skip
     return subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=120, text=True)
 

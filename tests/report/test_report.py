@@ -474,6 +474,21 @@ def test_the_full_report_names_lost_categories_and_counts_those_of_few_persons()
     assert '"Lostford" (12 records), "Rarewick" (6 records).' in text
 
 
+def test_a_lost_category_of_many_records_of_few_persons_is_counted_and_not_named():
+    """Counting records would name a town of one person, who has twelve rows there."""
+    towns = ["Ulm"] * 60 + ["Bonn"] * 60
+    towns[::10] = ["Lostford"] * 12
+    towns[5::20] = ["Shareham"] * 6
+    persons = [0 if town == "Lostford" else 1 + row for row, town in enumerate(towns)]
+    people = pl.DataFrame({"age": range(120), "town": towns, "person": persons})
+    roles = {"quasi": ["age", "town"], "confidential": [], "identifiers": [], "orders": {}, "unit": "person"}
+    release = protected(people, 6, column_weights={"town": 0.01}, **roles)
+    assert set(release.data["town"].unique()) == {"Ulm", "Bonn"}
+    text = words(checked(page(release)))
+    assert '"Shareham" (6 persons), 1 rarer category.' in text
+    assert "Lostford" not in text
+
+
 def test_the_public_report_the_manifest_and_a_report_without_the_original_only_count_lost_categories():
     release = with_lost_categories(rare=6)
     for text in (

@@ -45,12 +45,18 @@ def column_distributions(released: Released, tables: MeasuredTables) -> tuple[Co
     """Return the distributions of the quasi-identifiers that lost most, in the order of the table."""
     loss = {name: column.information_loss for name, column in released.loss.columns.items()}
     drawn = set(sorted(loss, key=lambda name: -loss[name])[:MAX_DRAWN_COLUMNS])
-    min_records = min_bar_records(released.grouping.k)
+    min_records = smallest_bar(released)
     return tuple(
         ColumnDistribution(column, loss[column.name], *_distribution(tables, column, min_records))
         for column in released.schema.quasi
         if column.name in drawn
     )
+
+
+def smallest_bar(released: Released) -> int:
+    """Return the smallest number of records of the original in a bar; with a unit, so many are of enough persons."""
+    persons = None if released.schema.unit is None else released.persons
+    return min_bar_records(released.plan.requirements.k, None if persons is None else persons.unit)
 
 
 def _distribution(tables: MeasuredTables, column: Column, min_records: int) -> tuple[Distribution, str]:

@@ -12,7 +12,7 @@ from shoal.flow.released_steps import step_sentences
 from shoal.flow.remarks import HEAVY_LOSS
 from shoal.methods.registry import get_method
 from shoal.report.associations import AssociationMatrix
-from shoal.report.column_distributions import ColumnDistribution
+from shoal.report.column_distributions import ColumnDistribution, smallest_bar
 from shoal.report.evidence import Evidence, measure_evidence
 from shoal.report.figures import bar, group_sizes, heat_map, histogram, two_bars
 from shoal.report.findings import applied_recodes, findings_for_information, findings_to_decide, public_findings
@@ -141,7 +141,8 @@ def page_contents(
             _drawn(entry, number, manifest["loss"]["columns"] if public else None)
             for number, entry in enumerate(evidence.distributions, start=1)
         ],
-        "min_records": min_bar_records(released.grouping.k),
+        "min_records": smallest_bar(released),
+        "min_persons": None if schema.unit is None else min_bar_records(released.plan.requirements.k),
         "associations": _associations(evidence),
         "risks": _risks(evidence),
         "linkages": _linkages(evidence),

@@ -73,15 +73,27 @@ class Distribution:
 NOTHING = Distribution((), numeric=True)
 
 
-def min_bar_records(k: int) -> int:
-    """Return m: the smallest number of records of the original that a bar represents.
+def min_bar_records(k: int, units: NDArray[np.int64] | None = None) -> int:
+    """Return the smallest number of records of the original that a bar represents.
+
+    Parameters
+    ----------
+    k
+        The minimum group size.
+    units
+        The person of each record, where persons have several: so many records are then never of fewer persons.
 
     Examples
     --------
     >>> min_bar_records(3), min_bar_records(20)
     (5, 20)
+    >>> min_bar_records(3, np.repeat([0, 1, 2, 3, 4, 5], [9, 1, 2, 2, 2, 2]))
+    16
     """
-    return max(k, MIN_BAR_RECORDS)
+    least = max(k, MIN_BAR_RECORDS)
+    if units is None:
+        return least
+    return int(np.sort(np.bincount(units))[::-1][: least - 1].sum()) + 1
 
 
 def number_distribution(
