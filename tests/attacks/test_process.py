@@ -136,8 +136,9 @@ def test_a_signal_while_writing_leaves_no_temporary_file(people, number, code, w
         target.chmod(0o644)
     arguments = ["protect", str(people), "-k", "3", *QUASI, "-o", str(target), "--force"]
     process = subprocess.Popen(
-        [sys.executable, "-c", SLOW_WRITER.format(entry="program"), *arguments], stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-c", SLOW_WRITER.format(entry="program"), *arguments], stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # a suite in the background ignores Ctrl-C
+    )  # fmt: skip
     assert process.stderr.readline() == "writing\n"
     [stage] = people.parent.glob(".*.shoal-tmp")
     assert stat.S_IMODE(stage.stat().st_mode) == 0o700

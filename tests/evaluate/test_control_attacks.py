@@ -36,7 +36,7 @@ def test_matches_are_counted_as_in_the_reference_implementation(seed):
     table = rng.integers(0, 4, (12, 3)).astype(float)
     columns, signs = rng.integers(0, 3, (20, 2)), rng.integers(-1, 2, (20, 2))
     values = rng.integers(0, 4, (20, 2)).astype(float)
-    found = count_matches(table, columns, signs, values)
+    found = count_matches(table, columns, signs, values, np.arange(len(table)))
     for number in range(20):
         assert found[number] == min(2, naive.matches(table, columns[number], signs[number], values[number]))
 

@@ -40,3 +40,13 @@ def nearest_candidates(original, released, scales):
         counts.append(sum(near))
         own.append(near[i])
     return counts, own
+
+
+def candidate_persons(original, released, units):
+    """The number of different persons with a row that covers all values of each row, and whether the own row does."""
+    counts, own = [], []
+    for i, person in enumerate(original):
+        fits = [all(covers(cell, value) for cell, value in zip(row, person, strict=True)) for row in released]
+        counts.append(len({unit for unit, fit in zip(units, fits, strict=True) if fit}))
+        own.append(fits[i])
+    return counts, own

@@ -166,9 +166,7 @@ def evaluate(
     )  # fmt: skip
     if also is not None:
         progress.stage("intersecting two releases")
-        attacks, notes = _second_release(
-            original, table, compared, load_typed(also, reading), also_record, full, rows
-        )  # fmt: skip
+        attacks, notes = _second_release(original, table, compared, load_typed(also, reading), also_record, full, rows)
         risks = replace(risks, attacks=(*risks.attacks, *attacks), notes=(*risks.notes, *notes))
     elif also_record is not None:
         raise ParameterError("also_record is the record of another release; name its table with also=")
@@ -219,11 +217,13 @@ def _second_release(  # noqa: PLR0917 - one value for each of the two tables
     rows = _rows_of_other(given, original, also, record, schema)
     if order is not None and rows is not None and record is not None:
         rows = rows[order]  # found in the order of the table that was given
-    attacks, notes = intersection_attacks(original, released, also, names, rows=rows, schema=schema)
+    units = _units(original, schema) if order is not None else None
+    attacks, notes = intersection_attacks(original, released, also, names, rows=rows, units=units, schema=schema)
     shared = [name for name in names if name in also.names and name not in schema.strata]
     missing = None if rows is None else np.flatnonzero(rows < 0)
-    known = rows is None or (np.diff(rows[rows >= 0]) == 1).all()
-    if also.n_rows < original.n_rows and known and (missing is None or missing.size == original.n_rows - also.n_rows):
+    if rows is not None and missing is not None and missing.size == original.n_rows - also.n_rows:
+        also = also.in_order(rows[rows >= 0])  # totals do not depend on the order, missing records are found by it
+    if also.n_rows < original.n_rows and (missing is None or missing.size == original.n_rows - also.n_rows):
         try:
             differences = differencing_of_totals(
                 original, released, also, shared, missing=missing, schema=schema,
@@ -232,7 +232,8 @@ def _second_release(  # noqa: PLR0917 - one value for each of the two tables
         except DataError as problem:
             notes.append(f"Differencing of totals was not measured: {problem}.")
         else:
-            attacks += differencing_attacks(differences, original.n_rows)
+            persons = None if units is None or missing is None else np.unique(units[missing]).size
+            attacks += differencing_attacks(differences, original.n_rows, persons=persons)
     elif also.n_rows == original.n_rows and (missing is None or not missing.size):
         notes.append("Both releases have the same records, so that no record follows from the difference of totals.")
     else:

@@ -40,6 +40,7 @@ def measured(line: Combination, released: Released, original: Table, seed: int, 
     schema, sizes = released.schema, released.classes.sizes
     classes = class_risk(sizes)
     persons = None if schema.unit is None else released.recount.persons
+    units = None if schema.unit is None or released.persons is None else released.persons.unit
     names = [*schema.protected, *schema.named(Role.CONFIDENTIAL)]
     before, after = released.paired(original).with_types(names), released.table.with_types(names)
     paired = pair_columns(before, after, schema.protected, schema)
@@ -48,12 +49,13 @@ def measured(line: Combination, released: Released, original: Table, seed: int, 
     covered = covered_columns(before, after, schema.protected, schema)
     compatible = None
     if any_general(covered):
-        compatible = candidates(covered, paired, k=released.grouping.k, sample=SAMPLE, seed=seed).success.value
+        k = released.plan.requirements.k
+        compatible = candidates(covered, paired, k=k, units=units, sample=SAMPLE, seed=seed).success.value
     confidential = schema.named(Role.CONFIDENTIAL)
     attribute = None
     if confidential:
         columns = pair_columns(before, after, confidential, schema)
-        attacks = attribute_disclosure(matcher.labels, columns, repeats=3, seed=seed)
+        attacks = attribute_disclosure(matcher.labels, columns, units=units, repeats=3, seed=seed)
         attribute = max(attack.baseline_adjusted_success for attack in attacks)
     outside = None
     if schema.statistics:

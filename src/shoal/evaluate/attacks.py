@@ -27,8 +27,7 @@ class Attack:
     target
         The column whose values are to be disclosed, or how many columns are used; empty for attacks on whole records.
     success
-        The share of records, or of persons for ``person-linkage``, for which the attack succeeds, with its 95 %
-        confidence interval.
+        The share of records or persons for which the attack succeeds, with its 95 % confidence interval.
     baseline
         The success without the information that the release has about these individuals: a random guess, a shuffled
         release, or individuals of a control table who are not in the release.
@@ -36,6 +35,8 @@ class Attack:
         The number of records of the release.
     description
         The assumptions and, where records were sampled, the size of the sample.
+    counted
+        What the success is a share of: ``records`` or, where persons have several records, ``persons``.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Attack:
     baseline: Estimate
     records: int
     description: str
+    counted: str = "records"
 
     @property
     def baseline_adjusted_success(self) -> float:
@@ -60,6 +62,7 @@ class Attack:
             "baseline": self.baseline.to_dict(),
             "baseline_adjusted_success": self.baseline_adjusted_success,
             "records": self.records,
+            "counted": self.counted,
             "description": self.description,
         }
 
@@ -80,3 +83,18 @@ def sampled_rows(n: int, sample: int | None, seed: int) -> NDArray[np.int64]:
 def sample_description(tried: int, n: int) -> str:
     """Return the number of records that were tried as text."""
     return f"all {n:,} records" if tried == n else f"a random sample of {tried:,} of {n:,} records"
+
+
+def by_persons(description: str, units: NDArray[np.int64] | None) -> tuple[str, str]:
+    """Return description and unit of count of an attack whose success is averaged over the records of each person.
+
+    Examples
+    --------
+    >>> by_persons("guessed from the class", np.array([0, 0, 1]))[0]
+    'guessed from the class; every person counts the same, whatever the number of rows'
+    >>> by_persons("guessed from the class", None)
+    ('guessed from the class', 'records')
+    """
+    if units is None:
+        return description, "records"
+    return f"{description}; every person counts the same, whatever the number of rows", "persons"

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from shoal.core.group_statistics import group_medians
 from shoal.core.grouping import Groups
-from shoal.evaluate.attacks import MAX_SEARCHED, Attack, sample_description, sampled_rows
-from shoal.evaluate.estimates import repeated, share
+from shoal.evaluate.attacks import MAX_SEARCHED, Attack, by_persons, sample_description, sampled_rows
+from shoal.evaluate.estimates import repeated, share_of_persons
 from shoal.evaluate.linkage_search import Matcher, Matches
 from shoal.evaluate.paired_columns import PairedColumn
 
@@ -29,6 +29,7 @@ def attribute_disclosure(
     labels: NDArray[np.int64],
     confidential: Sequence[PairedColumn],
     *,
+    units: NDArray[np.int64] | None = None,
     width: float = WIDTH,
     repeats: int = _SHUFFLES,
     seed: int = 0,
@@ -41,6 +42,9 @@ def attribute_disclosure(
         The class of each released record.
     confidential
         Confidential columns: the true values, and the released ones from which the guess is made.
+    units
+        The person of each record, where persons have several: success is then the share of the records of a person,
+        averaged over persons.
     width
         The largest error of a guessed number that counts as disclosure, in standard deviations.
     repeats, seed
@@ -67,13 +71,19 @@ def attribute_disclosure(
         runs = []
         for _ in range(repeats):
             order = rng.permutation(truth.size)
-            runs.append(float(_right(labels, truth[order], shown[order], reach, numeric=column.numeric).mean()))
+            shuffled = _right(labels, truth[order], shown[order], reach, numeric=column.numeric)
+            runs.append(share_of_persons(shuffled, units).value)
         guess = f"the median of the class is within {width:g} standard deviations" if column.numeric else (
             "the most frequent value of the class is right"
         )  # fmt: skip
         description = f"{guess}; the baseline shuffles the column over the same classes {repeats} times"
-        baseline = repeated(np.array(runs), truth.size)
-        found.append(Attack("attribute-disclosure", column.name, share(right), baseline, truth.size, description))
+        success = share_of_persons(right, units)
+        found.append(
+            Attack(
+                "attribute-disclosure", column.name, success, repeated(np.array(runs), success.trials), truth.size,
+                *by_persons(description, units),
+            )
+        )  # fmt: skip
     return found
 
 
@@ -83,6 +93,8 @@ def attribute_inference(
     control: Sequence[PairedColumn],
     control_confidential: Sequence[PairedColumn],
     *,
+    units: NDArray[np.int64] | None = None,
+    control_units: NDArray[np.int64] | None = None,
     width: float = WIDTH,
     sample: int | None = MAX_SEARCHED,
     seed: int = 0,
@@ -97,6 +109,8 @@ def attribute_inference(
         Confidential columns of original and release.
     control, control_confidential
         The quasi-identifiers and the confidential columns of the control table (as ``original``), on the same scale.
+    units, control_units
+        The person of each record of the release and of the control table, where persons have several.
     width, sample, seed
         As in :func:`attribute_disclosure`; at most ``sample`` records of each table are tried.
     """
@@ -118,7 +132,13 @@ def attribute_inference(
             f"{sample_description(rows.size, n)} guessed from the nearest class; the baseline is {others.size:,} "
             "individuals of the control table"
         )
-        found.append(Attack("attribute-disclosure", column.name, share(success[0]), share(success[1]), n, description))
+        shares = [
+            share_of_persons(part, None if whose is None else whose[tried])
+            for part, whose, tried in zip(success, (units, control_units), (rows, others), strict=True)
+        ]
+        found.append(
+            Attack("attribute-disclosure", column.name, shares[0], shares[1], n, *by_persons(description, units))
+        )
     return found
 
 

@@ -159,6 +159,33 @@ def count_by_cover(
     return counts, nearest
 
 
+def count_persons_by_cover(
+    values: Integers, known: Known, rows: Integers, shown: Known, members: tuple[Integers, Integers], cover: Cover
+) -> tuple[Integers, Floats]:
+    """Return how many different persons have a row among those that :func:`count_by_cover` counts.
+
+    Parameters
+    ----------
+    values, known, rows, shown, cover
+        As in :func:`count_by_cover`.
+    members
+        Where the persons of each row begin, and these persons, each once for a row.
+
+    Returns
+    -------
+    counts, nearest
+        Numbers of persons, and squared distances as in :func:`count_by_cover`.
+    """
+    counts, nearest = np.zeros(len(values), np.int64), np.full(len(values), -1.0)
+    starts, persons = members
+    seen = np.full(int(persons.max(initial=-1)) + 1, -1, np.int64)
+    _count_persons(
+        np.ascontiguousarray(values), known.numbers, known.codes, np.ascontiguousarray(rows), shown.numbers,
+        shown.codes, starts, persons, seen, *cover, counts, nearest,
+    )  # fmt: skip
+    return counts, nearest
+
+
 def assign_by_cover(
     values: Integers, known: Known, rows: Integers, shown: Known, weights: Floats, cover: Cover
 ) -> tuple[Floats, NDArray[np.bool_]]:
@@ -237,6 +264,34 @@ def _count_cover(
             row = inside[position]
             if not plain or _distance(numbers[person], codes[person], shown[row], shown_codes[row]) <= limit:
                 counts[person] += sizes[row]
+
+
+@compiled
+def _count_persons(
+    values: Any, numbers: Any, codes: Any, rows: Any, shown: Any, shown_codes: Any, begins: Any, persons: Any,
+    seen: Any, low: Any, high: Any, starts: Any, masks: Any, mask_starts: Any, widths: Any, counts: Any, nearest: Any,
+) -> None:  # fmt: skip
+    inside = np.empty(rows.shape[0], np.int64)
+    distances = np.empty(rows.shape[0])
+    for known in range(values.shape[0]):
+        found = 0
+        best = np.inf
+        for row in range(rows.shape[0]):
+            if _covers(values[known], rows[row], low, high, starts, masks, mask_starts, widths):
+                distances[found] = _distance(numbers[known], codes[known], shown[row], shown_codes[row])
+                best = min(best, distances[found])
+                inside[found] = row
+                found += 1
+        if found == 0:
+            continue
+        nearest[known] = best
+        limit = best * (1 + 2e-9) + 1e-300
+        for position in range(found):
+            if distances[position] <= limit:
+                for place in range(begins[inside[position]], begins[inside[position] + 1]):
+                    if seen[persons[place]] != known:
+                        seen[persons[place]] = known
+                        counts[known] += 1
 
 
 @compiled

@@ -6,7 +6,8 @@ cell as a value of its own, and counting with wildcards treats it as equal to al
 intruder with the true values can do. A person with N candidates, the own row among them, is found with probability 1/N.
 
 Columns that were replaced by means or modes rule nothing out; among the covering rows the nearest ones are the
-candidates then.
+candidates then. Where persons have several rows, different persons are counted, and a person is as exposed as its most
+exposed row.
 """
 
 from __future__ import annotations
@@ -20,7 +21,14 @@ from numpy.typing import NDArray
 from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import equal_rows
 from shoal.evaluate.attacks import MAX_SEARCHED, Attack, sample_description, sampled_rows
-from shoal.evaluate.candidate_counts import Cover, Known, assign_by_cover, count_by_cover, count_by_patterns
+from shoal.evaluate.candidate_counts import (
+    Cover,
+    Known,
+    assign_by_cover,
+    count_by_cover,
+    count_by_patterns,
+    count_persons_by_cover,
+)
 from shoal.evaluate.covering import CoveredColumn
 from shoal.evaluate.estimates import exactly, share
 from shoal.evaluate.paired_columns import PairedColumn
@@ -58,16 +66,17 @@ class CandidatesAttack(Attack):
     def sentence(self) -> str:
         """Return what was found as one sentence for a data steward."""
         tried = self.success.trials
+        whose = "released rows" if self.counted == "records" else "persons with released rows"
         if not self.below:
-            return f"Each of {tried:,} persons has at least {self.k} released rows that cover the true values."
+            return f"Each of {tried:,} persons has at least {self.k} {whose} that cover the true values."
         return (
-            f"{self.below:,} of {tried:,} persons have fewer than {self.k} released rows that cover their true values, "
+            f"{self.below:,} of {tried:,} persons have fewer than {self.k} {whose} that cover their true values, "
             f"{self.single:,} of them exactly one; an intruder who knows these values finds their rows."
         )
 
 
 def candidate_counts(
-    covered: Sequence[CoveredColumn], paired: Sequence[PairedColumn], persons: Integers
+    covered: Sequence[CoveredColumn], paired: Sequence[PairedColumn], persons: Integers, units: Integers | None = None
 ) -> tuple[Integers, NDArray[np.bool_]]:
     """Return the number of candidates of each person, and whether the own row is among them.
 
@@ -79,6 +88,8 @@ def candidate_counts(
         The same columns as numbers or codes, for those that are not truthful.
     persons
         The records whose persons are tried.
+    units
+        The person of each record, where persons have several: different persons are counted then.
 
     Examples
     --------
@@ -104,7 +115,7 @@ def candidate_counts(
     own = np.ones(persons.size, bool)
     for column in truthful:
         own &= column.covers(column.cells[persons], column.values[persons])
-    if not plain and all(column.joined for column in truthful):
+    if units is None and not plain and all(column.joined for column in truthful):
         codes = np.column_stack([column.low[column.cells[first]] for column in truthful])
         suppressed = np.column_stack([
             column.high[column.cells[first]] != column.low[column.cells[first]] for column in truthful
@@ -112,16 +123,28 @@ def candidate_counts(
         counts = count_by_patterns(values, codes, suppressed, sizes)
         return counts[known], own
     cells = _columns([column.cells[first] for column in truthful], first.size)
-    counts, nearest = count_by_cover(
+    tables = (
         values, _known(plain, [pair.original[one] for pair in plain], one.size), cells,
-        _known(plain, [pair.released[first] for pair in plain], first.size), sizes, _cover(truthful),
+        _known(plain, [pair.released[first] for pair in plain], first.size),
     )  # fmt: skip
+    if units is None:
+        counts, nearest = count_by_cover(*tables, sizes, _cover(truthful))
+    else:
+        counts, nearest = count_persons_by_cover(*tables, _members(rows_of, units), _cover(truthful))
     if plain:
         true = _known(plain, [pair.original[persons] for pair in plain], persons.size)
         released = _known(plain, [pair.released[persons] for pair in plain], persons.size)
         distance = ((true.numbers - released.numbers) ** 2).sum(axis=1) + (true.codes != released.codes).sum(axis=1)
         own &= distance <= nearest[known] * (1 + 2e-9) + 1e-300
     return counts[known], own
+
+
+def _members(rows_of: Integers, units: Integers) -> tuple[Integers, Integers]:
+    """Return where the persons of each different row begin, and these persons, each once for a row."""
+    persons = np.unique(units, return_inverse=True)[1].reshape(-1)
+    pairs = np.unique(rows_of * (int(persons.max()) + 1) + persons)
+    rows, members = np.divmod(pairs, int(persons.max()) + 1)
+    return np.searchsorted(rows, np.arange(int(rows_of.max()) + 2)), members
 
 
 def covering_individuals(
@@ -204,6 +227,7 @@ def candidates(
     paired: Sequence[PairedColumn],
     *,
     k: int,
+    units: Integers | None = None,
     sample: int | None = MAX_SEARCHED,
     seed: int = 0,
     progress: Progress = SILENT,
@@ -216,6 +240,8 @@ def candidates(
         The quasi-identifiers of both tables, the same records in the same order.
     k
         Persons with fewer candidates are counted.
+    units
+        The person of each record, where persons have several.
     sample
         The number of persons to try; all where cells are values or suppressed only, which takes O(n) for each set of
         suppressed columns.
@@ -227,21 +253,39 @@ def candidates(
     Returns
     -------
     attack
-        Success is 1/N for a person with N candidates if the own row is among them, otherwise 0. The baseline is a guess
-        among all rows.
+        Success is 1/N for a person with N candidates if the own row is among them, otherwise 0; the largest of its
+        records, where a person has several. The baseline is a guess among all rows, or persons.
     """
     n = covered[0].values.size
-    fast = all(column.truthful and column.joined for column in covered)
-    persons = np.arange(n) if fast else sampled_rows(n, sample, seed)
+    fast = units is None and all(column.truthful and column.joined for column in covered)
+    rows = np.arange(n) if fast else sampled_rows(n, sample, seed)
+    if units is not None:
+        rows = _rows_of_whole_persons(units, sample, seed)
     progress.stage("candidates")
-    counts, own = candidate_counts(covered, paired, persons)
+    counts, own = candidate_counts(covered, paired, rows, units)
+    tried, everyone, counted = sample_description(rows.size, n), n, "records"
+    if units is not None:  # the record of each person that exposes it most
+        order = np.lexsort((np.where(own, counts, np.iinfo(np.int64).max), units[rows]))
+        most = order[np.unique(units[rows][order], return_index=True)[1]]
+        counts, own, everyone, counted = counts[most], own[most], np.unique(units).size, "persons"
+        tried = f"{tried} of {most.size:,} persons"
     success = np.where(own, 1 / np.maximum(counts, 1), 0.0)
-    description = (
-        f"{sample_description(persons.size, n)} compared with the rows whose cells cover all true values; the baseline "
-        "guesses"
-    )
+    description = f"{tried} compared with the rows whose cells cover all true values; the baseline guesses"
+    if units is not None:
+        description += "; persons are counted, each by its most exposed row"
     return CandidatesAttack(
-        "candidates", "", share(success), exactly(1 / n, n), n, description,
+        "candidates", "", share(success), exactly(1 / everyone, everyone), n, description, counted,
         single=int((own & (counts == 1)).sum()), below=int((own & (counts < k)).sum()), k=k,
         expected=float(success.sum()),
     )  # fmt: skip
+
+
+def _rows_of_whole_persons(units: Integers, sample: int | None, seed: int) -> Integers:
+    """Return all records of some persons, about as many records as are to be tried."""
+    persons = np.unique(units, return_inverse=True)[1].reshape(-1)
+    count = int(persons.max()) + 1
+    if sample is None or units.size <= sample:
+        return np.arange(units.size)
+    kept = np.zeros(count, bool)
+    kept[sampled_rows(count, max(1, sample * count // units.size), seed)] = True
+    return np.flatnonzero(kept[persons])

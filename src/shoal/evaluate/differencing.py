@@ -156,8 +156,20 @@ def differencing_of_totals(
     return found
 
 
-def differencing_attacks(differences: Sequence[TotalsDifference], records: int) -> list[Attack]:
+def differencing_attacks(
+    differences: Sequence[TotalsDifference], records: int, *, persons: int | None = None
+) -> list[Attack]:
     """Return the share of differences that disclose a value, one attack per column.
+
+    Parameters
+    ----------
+    differences
+        The differences.
+    records
+        The number of records of the larger release.
+    persons
+        The number of persons of whom the smaller release lacks records, where persons have several. The difference of
+        the totals is then the sum of the values of all their missing records, and their mean is the estimate.
 
     Examples
     --------
@@ -172,11 +184,26 @@ def differencing_attacks(differences: Sequence[TotalsDifference], records: int) 
             share(np.array([float(entry.success) for entry in differences if entry.column == name])),
             share(np.array([float(entry.baseline_success) for entry in differences if entry.column == name])),
             records,
-            "the difference between the totals of two releases is the value of the record that one of them lacks; the "
-            "baseline is the value that the larger release states for this record",
+            _what(differences, persons),
+            "records" if persons is None else "persons",
         )
         for name in dict.fromkeys(entry.column for entry in differences)
     ]
+
+
+def _what(differences: Sequence[TotalsDifference], persons: int | None) -> str:
+    """Return what the difference of totals discloses."""
+    if persons is None:
+        return (
+            "the difference between the totals of two releases is the value of the record that one of them lacks; the "
+            "baseline is the value that the larger release states for this record"
+        )
+    missing = max(entry.missing for entry in differences)
+    rows = f"{missing:,} record{'s' if missing != 1 else ''} of {persons:,} person{'s' if persons != 1 else ''}"
+    return (
+        f"the difference between the totals of two releases is the sum of the {rows} that one of them lacks; the "
+        "baseline is what the larger release states for them"
+    )
 
 
 def missing_rows(larger: Table, smaller: Table, protected: Sequence[str]) -> Integers:

@@ -73,6 +73,20 @@ def share(successes: NDArray[np.float64]) -> Estimate:
     return Estimate(p, max(0.0, min(middle - half, p)), min(1.0, max(middle + half, p)), n)
 
 
+def share_of_persons(successes: NDArray[np.float64], persons: NDArray[np.int64] | None) -> Estimate:
+    """Return the mean over persons of the share of their trials that succeed; of all trials without persons.
+
+    Examples
+    --------
+    >>> share_of_persons(np.array([1.0, 1.0, 1.0, 0.0]), np.array([7, 7, 7, 3])).value
+    0.5
+    """
+    if persons is None or not successes.size:
+        return share(successes)
+    inside = np.unique(persons, return_inverse=True)[1].reshape(-1)
+    return share(np.bincount(inside, successes) / np.bincount(inside))
+
+
 def repeated(values: NDArray[np.float64], trials: int) -> Estimate:
     """Return the mean of repeated runs with its normal interval, cut to 0..1.
 

@@ -9,7 +9,8 @@ the persons in both classes. Two attacks differ in how the intruder recognises a
   the records of the first class that have a partner with the same values in the second, one partner each.
 
 A person is exposed if fewer than k candidates are left, where k is the size of the smallest class of the release that
-is evaluated. O(n log n), and O(n times the size of a class) for the second attack.
+is evaluated. Where persons have several records, candidates are different persons, k is that of persons, and a person
+is exposed if one of its records is. O(n log n), and O(n times the size of a class) for the second attack.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.core.row_classes import distinct_per_class
 from shoal.errors import SchemaError
 from shoal.evaluate.attacks import Attack
 from shoal.evaluate.estimates import share
@@ -39,6 +41,7 @@ def intersection_attacks(
     names: Sequence[str],
     *,
     rows: Integers | None = None,
+    units: Integers | None = None,
     schema: Schema | None = None,
 ) -> tuple[list[Attack], list[str]]:
     """Measure how many persons two releases together leave with fewer than k candidates.
@@ -54,6 +57,8 @@ def intersection_attacks(
     rows
         The row of each record in the other release, -1 where it is not in it. If not given, the intruder takes the
         class with the nearest values, and only records that are recognised by unchanged values are counted.
+    units
+        The person of each record of the original, where persons have several.
     schema
         Kinds and orders of columns, where they differ from what the types suggest.
 
@@ -75,7 +80,10 @@ def intersection_attacks(
     if not shared:
         raise SchemaError("the other release has none of the quasi-identifiers; name the columns as in this release")
     first, second = class_labels(released, names), class_labels(also, shared)
-    sizes, other_sizes = np.bincount(first), np.bincount(second)
+    whose = np.arange(original.n_rows) if units is None else np.unique(units, return_inverse=True)[1].reshape(-1)
+    sizes = distinct_per_class(first, whose)
+    of_other = np.arange(second.size) if rows is None else _of_other(rows, whose, second.size)
+    other_sizes = distinct_per_class(second, of_other)
     k = int(sizes.min())
     if rows is None:
         matches = Matcher(pair_columns(original, also, shared, schema, aligned=False), second)
@@ -88,19 +96,23 @@ def intersection_attacks(
     alone = np.minimum(sizes[first[persons]], other_sizes[classes])
     baseline = np.bincount(persons, alone, minlength=original.n_rows)[people] < k
     attacks, notes = [], []
+    noun = "records" if units is None else "persons"
 
     def attack(name: str, candidates: NDArray[np.float64], how: str) -> None:
         below = (candidates >= 1) & (candidates < k)  # no candidate: the attack failed
         attacks.append(Attack(
-            name, "", share(below.astype(np.float64)), share(baseline.astype(np.float64)), people.size,
+            name, "", share(_any_of_each(below, whose[people])), share(_any_of_each(baseline, whose[people])),
+            people.size,
             f"persons with fewer than k={k} candidates in both releases, {how}; the baseline is the smaller of the two "
-            "classes alone",
+            f"classes alone{'' if units is None else '; candidates are persons, and a person counts once'}",
+            noun,
         ))  # fmt: skip
 
     if rows is not None:
         pairs = first[persons] * (int(second.max()) + 1) + classes
-        _, which, counts = np.unique(pairs, return_inverse=True, return_counts=True)
-        attack("intersection", counts[which.reshape(-1)].astype(np.float64), "every record recognised")
+        which = np.unique(pairs, return_inverse=True)[1].reshape(-1)
+        counts = distinct_per_class(which, whose[persons])
+        attack("intersection", counts[which].astype(np.float64), "every record recognised")
     else:
         notes.append(
             "It is not known which record of the other release belongs to whom, so persons were searched there by the "
@@ -108,12 +120,27 @@ def intersection_attacks(
         )
     unchanged = [name for name in released.names if name in also.names and name not in set(names)]
     if unchanged:
-        candidates = linked_candidates(released, also, unchanged, (first, second), (persons, classes))
+        candidates = linked_candidates(
+            released, also, unchanged, (first, second), (persons, classes), None if units is None else whose
+        )
         shown = ", ".join(f'"{name}"' for name in unchanged[:5]) + (", ..." if len(unchanged) > 5 else "")
         attack("intersection-by-values", candidates[people], f"records recognised by {shown}")
     else:
         notes.append("The releases share no unchanged column by which a record of one is recognised in the other.")
     return attacks, notes
+
+
+def _of_other(rows: Integers, whose: Integers, size: int) -> Integers:
+    """Return the person of each row of the other release; a row of none of the persons is a further person."""
+    found = int(whose.max()) + 1 + np.arange(size)
+    found[rows[rows >= 0]] = whose[rows >= 0]
+    return found
+
+
+def _any_of_each(exposed: NDArray[np.bool_], whose: Integers) -> NDArray[np.float64]:
+    """Return for each person whether any of its records is exposed."""
+    inside = np.unique(whose, return_inverse=True)[1].reshape(-1)
+    return (np.bincount(inside, exposed) > 0).astype(np.float64)
 
 
 def linked_candidates(
@@ -122,6 +149,7 @@ def linked_candidates(
     unchanged: Sequence[str],
     labels: tuple[Integers, Integers],
     pairs: tuple[Integers, Integers],
+    units: Integers | None = None,
 ) -> NDArray[np.float64]:
     """Return for each person how many records of its class in one release have a partner in its class in the other.
 
@@ -135,15 +163,20 @@ def linked_candidates(
         The class of each record of both releases.
     pairs
         Persons, and for each a class of the other release; a person may be named with several classes.
+    units
+        The person of each record of the first release, where persons have several: candidates are then at most the
+        different persons among the records of the class that have a partner.
     """
     frames = [
         pl.DataFrame({name: table.column(name).to_polars().cast(pl.String, strict=False) for name in unchanged})
         for table in (released, also)
     ]
     keys = pl.concat(frames).unique().with_row_index("key")
-    counted = []
+    counted: list[pl.DataFrame] = []
+    of_first = pl.Series(dtype=pl.UInt32)
     for frame, label, name in zip(frames, labels, ("one", "two"), strict=True):
         key = frame.join(keys, on=list(unchanged), how="left", nulls_equal=True, maintain_order="left")["key"]
+        of_first = of_first if counted else key
         counted.append(pl.DataFrame({name: label, "key": key}).group_by(name, "key").len(f"count_{name}"))
     persons, classes = pairs
     wanted = pl.DataFrame({"person": persons, "one": labels[0][persons], "two": classes})
@@ -152,6 +185,16 @@ def linked_candidates(
         .join(counted[0], on="one").join(counted[1], on=["two", "key"])
         .group_by("one", "two").agg(pl.min_horizontal("count_one", "count_two").sum().alias("candidates"))
     )  # fmt: skip
+    if units is not None:
+        rows = pl.DataFrame({"one": labels[0], "key": of_first, "unit": units})
+        different = (
+            wanted.select("one", "two").unique().join(counted[1].select("two", "key"), on="two")
+            .join(rows.unique(), on=["one", "key"])
+            .group_by("one", "two").agg(pl.col("unit").n_unique().alias("persons"))
+        )  # fmt: skip
+        found = found.join(different, on=["one", "two"]).select(
+            "one", "two", pl.min_horizontal("candidates", "persons").alias("candidates")
+        )
     of_persons = wanted.join(found, on=["one", "two"], how="left").group_by("person").agg(pl.col("candidates").sum())
     candidates = np.zeros(released.n_rows)
     candidates[of_persons["person"].to_numpy()] = of_persons["candidates"].to_numpy()

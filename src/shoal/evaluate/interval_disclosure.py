@@ -14,20 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
-from shoal.evaluate.attacks import Attack
-from shoal.evaluate.estimates import share
+from shoal.evaluate.attacks import Attack, by_persons
+from shoal.evaluate.estimates import share_of_persons
 from shoal.evaluate.paired_columns import PairedColumn
 
+Integers = NDArray[np.int64]
 WIDTH = 0.05
 
 
-def interval_disclosure(columns: Sequence[PairedColumn], *, width: float = WIDTH, seed: int = 0) -> list[Attack]:
+def interval_disclosure(
+    columns: Sequence[PairedColumn], *, units: Integers | None = None, width: float = WIDTH, seed: int = 0
+) -> list[Attack]:
     """Return, for each numeric column, the share of true values within ``width`` standard deviations of the release.
 
     Parameters
     ----------
     columns
         Columns of both tables, the same records in the same order.
+    units
+        The person of each record, where persons have several: success is then the share of the records of a person,
+        averaged over persons.
     width
         Half of the width of the interval, in standard deviations of the original.
     seed
@@ -54,17 +60,22 @@ def interval_disclosure(columns: Sequence[PairedColumn], *, width: float = WIDTH
                 Attack(
                     "interval-disclosure",
                     column.name,
-                    share(_near(column.original, column.released, reach)),
-                    share(_near(column.original, other, reach)),
+                    share_of_persons(_near(column.original, column.released, reach), units),
+                    share_of_persons(_near(column.original, other, reach), units),
                     column.original.size,
-                    f"the true value is within {width:g} standard deviations of the released one; the baseline uses "
-                    "the value released for another record",
+                    *by_persons(
+                        f"the true value is within {width:g} standard deviations of the released one; the baseline "
+                        "uses the value released for another record",
+                        units,
+                    ),
                 )
             )
     return found
 
 
-def rank_interval_disclosure(columns: Sequence[PairedColumn], *, width: float = WIDTH, seed: int = 0) -> list[Attack]:
+def rank_interval_disclosure(
+    columns: Sequence[PairedColumn], *, units: Integers | None = None, width: float = WIDTH, seed: int = 0
+) -> list[Attack]:
     """Return, for each numeric column, the share of true values within ``width`` of the records in rank.
 
     Both values are ranked among the sorted original values; ties share their middle rank. Cost O(n log n).
@@ -86,11 +97,14 @@ def rank_interval_disclosure(columns: Sequence[PairedColumn], *, width: float = 
                 Attack(
                     "rank-interval-disclosure",
                     column.name,
-                    share(_near(truth, shown, reach)),
-                    share(_near(truth, _shuffled(shown, seed), reach)),
+                    share_of_persons(_near(truth, shown, reach), units),
+                    share_of_persons(_near(truth, _shuffled(shown, seed), reach), units),
                     column.original.size,
-                    f"the true value is within {100 * width:g} % of the records in rank; the baseline uses the value "
-                    "released for another record",
+                    *by_persons(
+                        f"the true value is within {100 * width:g} % of the records in rank; the baseline uses the "
+                        "value released for another record",
+                        units,
+                    ),
                 )
             )
     return found

@@ -114,7 +114,7 @@ def person_linkage(
         f"{sample_description(rows.size, n)} of {tried.size:,} persons linked to the nearest released record; a link "
         "to any row of the same person counts, and every person counts the same"
     )
-    return Attack("person-linkage", "", share(averages), exactly(guess, tried.size), n, description)
+    return Attack("person-linkage", "", share(averages), exactly(guess, tried.size), n, description, "persons")
 
 
 def linkage_without(

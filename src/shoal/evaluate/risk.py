@@ -25,7 +25,7 @@ from shoal.evaluate.attribute_disclosure import attribute_disclosure, attribute_
 from shoal.evaluate.candidates import CandidatesAttack, candidates
 from shoal.evaluate.class_risk import ClassRisk, class_risk, people_in_classes
 from shoal.evaluate.contribution import Contribution, contributions
-from shoal.evaluate.control_attacks import control_attacks
+from shoal.evaluate.control_attacks import Units, control_attacks
 from shoal.evaluate.covering import any_general, covered_columns
 from shoal.evaluate.interval_disclosure import interval_disclosure, rank_interval_disclosure
 from shoal.evaluate.linkage import assignment_linkage, linkage_without, person_linkage, record_linkage
@@ -41,8 +41,8 @@ from shoal.tables import Table
 from shoal.tables.frames import backend_of, data_frame
 
 BY_PERSONS = (
-    "Persons have several rows: person linkage counts persons, all other attacks count records; a link to another row "
-    "of the same person is no success of record linkage."
+    "Persons have several rows. Class risks, record linkage and assignment linkage count records, where a link to "
+    "another row of the same person is no success; all other attacks count persons."
 )
 _HEADER = ("measure", "risk", "baseline", "meaning")
 _MOST_LINES = 4  # of a repr
@@ -256,7 +256,8 @@ def risk(
     sample
         The most records that record linkage tries; None for all.
     units
-        The person of each record as a number, where persons have several: linkage is then counted by persons too.
+        The person of each record as a number, where persons have several: attacks are then counted by persons, and
+        linkage by records and by persons. With a unit in the schema, the persons of a control table are read from it.
     seed
         Seed of samples and shuffled baselines.
     read_options
@@ -294,8 +295,8 @@ def risk(
     known = known_population(population, sampling_fraction, counted.n_rows)
     individuals = None
     if known.table is not None:
-        others = load_file_or_frame(known.table, options)
-        individuals = population_of_classes(before, after, others, names, coarse, schema)
+        everyone = load_file_or_frame(known.table, options)
+        individuals = population_of_classes(before, after, everyone, names, coarse, schema)
     people = None if sampling_weight is None else people_in_classes(counted, coarse, sampling_weight)
     labels = coarse
     if sampling_weight is not None and sampling_weight not in names:
@@ -315,29 +316,33 @@ def risk(
         return Risk(classes, (), columns, (note,), backend=backend)
     everything = [*names, *confidential_names]
     values: list[Any] = []
-    if control is None:
+    others = None if control is None else load_file_or_frame(control, options)
+    if others is None:
         pairs = pair_columns(before, after, everything, schema)
     else:  # codes of categories have to be those of the control table as well
-        pairs, values = pair_with_others(before, after, load_file_or_frame(control, options), everything, schema)
+        pairs, values = pair_with_others(before, after, others, everything, schema)
     paired, paired_confidential = pairs[: len(names)], pairs[len(names) :]
     matcher = Matcher(paired)
     attacks = _linkages(paired, matcher, units, {"sample": sample, "seed": seed, "progress": progress})
     covered = covered_columns(before, after, names, schema)
     if any_general(covered):
-        attacks.insert(0, candidates(covered, paired, k=k, sample=sample, seed=seed, progress=progress))
+        attacks.insert(0, candidates(covered, paired, k=k, units=units, sample=sample, seed=seed, progress=progress))
     decreases = linkage_without(paired, matcher=matcher, seed=seed)
     columns = {name: replace(column, record_linkage=decreases[name]) for name, column in columns.items()}
     progress.stage("interval and attribute disclosure")
     attacks += [
-        *interval_disclosure(paired, width=width, seed=seed),
-        *rank_interval_disclosure(paired, width=width, seed=seed),
+        *interval_disclosure(paired, units=units, width=width, seed=seed),
+        *rank_interval_disclosure(paired, units=units, width=width, seed=seed),
     ]
-    if control is None:
-        attacks += attribute_disclosure(labels, paired_confidential, width=width, seed=seed)
+    if others is None:
+        attacks += attribute_disclosure(labels, paired_confidential, units=units, width=width, seed=seed)
     else:
         controlled = [replace(pair, original=part) for pair, part in zip(pairs, values, strict=True)]
-        further = {"width": width, "sample": sample, "seed": seed}
-        attacks += _controlled(matcher, paired_confidential, controlled, columns, further, progress)
+        attacks += _controlled(
+            matcher, paired_confidential, controlled, columns,
+            (units, None if units is None else _control_units(others, schema)),
+            {"width": width, "sample": sample, "seed": seed}, progress,
+        )  # fmt: skip
     return Risk(classes, tuple(attacks), columns, () if units is None else (BY_PERSONS,), backend=backend)
 
 
@@ -361,17 +366,26 @@ def _linkages(
     return attacks if units is None else [*attacks, person_linkage(paired, units, matcher=matcher, **options)]
 
 
-def _controlled(
+def _control_units(control: Table, schema: Schema | None) -> NDArray[np.int64] | None:
+    """Return the person of each record of a control table; None where it has no such column, so that each is one."""
+    if schema is None or schema.unit is None or schema.unit not in control.names:
+        return None
+    return class_labels(control, [schema.unit])
+
+
+def _controlled(  # noqa: PLR0917 - both tables, and what is known about them
     matcher: Matcher, confidential: Sequence[PairedColumn], control: Sequence[PairedColumn],
-    columns: Mapping[str, Contribution], further: dict[str, Any], progress: Progress,
+    columns: Mapping[str, Contribution], units: Units, further: dict[str, Any], progress: Progress,
 ) -> list[Attack]:  # fmt: skip
     """Return the attacks that are compared with people who are not in the release."""
     progress.stage("singling out, linkability, membership")
     count = len(matcher.columns)
     shares = {name: column.contribution for name, column in columns.items()}
-    found = control_attacks(matcher, control[:count], shares, seed=further["seed"])
+    found = control_attacks(matcher, control[:count], shares, units=units, seed=further["seed"])
     if confidential:
-        found += attribute_inference(matcher, confidential, control[:count], control[count:], **further)
+        found += attribute_inference(
+            matcher, confidential, control[:count], control[count:], units=units[0], control_units=units[1], **further
+        )
     return found
 
 

@@ -252,11 +252,12 @@ def _with_attacks(
         return replace(evidence, notes=tuple(notes))
     attacked = confidential[:_MAX_ATTACKED_COLUMNS]
     paired = tables.paired(names)
-    attacks = _attacks(paired, tables, labels, attacked)
+    units = _units(released)
+    attacks = _attacks(paired, tables, labels, attacked, units)
     if tables.original is not None:
         covered = covered_columns(tables.original, tables.released, names, released.schema)
         if any_general(covered):
-            found = candidates(covered, paired, k=released.grouping.k, sample=LINKED_RECORDS)
+            found = candidates(covered, paired, k=released.plan.requirements.k, units=units, sample=LINKED_RECORDS)
             attacks = replace(attacks, candidates=found)
     if labels.size > SAMPLED_RECORDS:
         notes.append(
@@ -273,8 +274,9 @@ def _with_attacks(
 
 
 def _attacks(
-    paired: Sequence[PairedColumn], tables: MeasuredTables, labels: Integers, confidential: Sequence[str]
-) -> Attacks:
+    paired: Sequence[PairedColumn], tables: MeasuredTables, labels: Integers, confidential: Sequence[str],
+    units: Integers | None,
+) -> Attacks:  # fmt: skip
     matcher = Matcher(paired, labels)
     rows = sampled_rows(labels.size, SAMPLED_RECORDS, 0)
     changed = [column.taken(rows) for column in paired if column.name not in tables.schema.strata]
@@ -282,11 +284,14 @@ def _attacks(
     if confidential:
         inside = _whole_classes(labels, 2 * SAMPLED_RECORDS)
         members = np.unique(labels[inside], return_inverse=True)[1].reshape(-1)
-        attributes = attribute_disclosure(members, [column.taken(inside) for column in tables.paired(confidential)])
+        attributes = attribute_disclosure(
+            members, [column.taken(inside) for column in tables.paired(confidential)],
+            units=None if units is None else units[inside],
+        )  # fmt: skip
     return Attacks(
         record_linkage=record_linkage(paired, matcher=matcher, sample=LINKED_RECORDS),
         assignment_linkage=assignment_linkage(paired, matcher=matcher),
-        intervals=tuple(interval_disclosure(changed)),
+        intervals=tuple(interval_disclosure(changed, units=None if units is None else units[rows])),
         attributes=tuple(attributes),
     )
 
