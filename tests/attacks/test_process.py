@@ -112,7 +112,8 @@ def test_the_json_is_that_of_the_written_manifest(people):
 
 
 SLOW_WRITER = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores Ctrl-C
 from shoal.cli.application import {entry}
 from shoal.tables import csv_writer
 def slow(*arguments, original=csv_writer._encoded):
@@ -136,9 +137,8 @@ def test_a_signal_while_writing_leaves_no_temporary_file(people, number, code, w
         target.chmod(0o644)
     arguments = ["protect", str(people), "-k", "3", *QUASI, "-o", str(target), "--force"]
     process = subprocess.Popen(
-        [sys.executable, "-c", SLOW_WRITER.format(entry="program"), *arguments], stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # a suite in the background ignores Ctrl-C
-    )  # fmt: skip
+        [sys.executable, "-c", SLOW_WRITER.format(entry="program"), *arguments], stderr=subprocess.PIPE, text=True
+    )
     assert process.stderr.readline() == "writing\n"
     [stage] = people.parent.glob(".*.shoal-tmp")
     assert stat.S_IMODE(stage.stat().st_mode) == 0o700
