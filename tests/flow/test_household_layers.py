@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import ParameterError, RequirementNotMet
-from shoal.flow import group_persons
+from shoal.flow import group_persons, previous_persons
 from shoal.flow import units as units_stage
+from shoal.flow.holder_record import holder_record
+from shoal.tables import Table
 
 QUASI = ["income", "age", "hours"]
 
@@ -95,8 +97,102 @@ def test_random_tables_keep_three_layers(seed, k, weighting, limits):
     assert persons >= k
 
 
-def test_a_second_release_of_three_layers_is_refused(tmp_path):
-    table = survey(40)
-    paths = protect(table).write(tmp_path / "safe.csv")
-    with pytest.raises(ParameterError, match="which a second release cannot follow"):
-        protect(table, previous=next(path for path in paths if "holder" in path.name))
+def later(table, seed=0):
+    """The same households later: some persons are gone, some households are new, some hours were corrected."""
+    rng = np.random.default_rng(seed)
+    lost = rng.choice(table["person"].unique().sort().to_numpy(), 6, replace=False)
+    left = table.filter(~pl.col("person").is_in(lost))
+    fixed = rng.choice(left["person"].unique().sort().to_numpy(), 3, replace=False)
+    left = left.with_columns(hours=pl.when(pl.col("person").is_in(fixed)).then(80.0).otherwise(pl.col("hours")))
+    new = survey(4, seed=seed + 7).with_columns(home=pl.col("home") + 10_000, person=pl.col("person") + 10_000)
+    return pl.concat([left, new])
+
+
+def record_of(paths):
+    return next(path for path in paths if "holder" in path.name)
+
+
+def constants_of(release, table):
+    """The released income and age of each person."""
+    rows = whose(release, table).unique(["person", "income", "age"])
+    assert rows.height == rows["person"].n_unique()
+    return {person: (income, age) for person, income, age in rows.select("person", "income", "age").iter_rows()}
+
+
+def shared_by(one, two):
+    """For each person in both releases, how many persons share the constant values in both."""
+    both = {person: (one[person], two[person]) for person in one.keys() & two.keys()}
+    values = list(both.values())
+    return {person: values.count(pair) for person, pair in both.items()}
+
+
+@pytest.mark.parametrize("limits", [{}, {"l": 2, "confidential": ["ward"], "other": []}])
+def test_a_second_release_keeps_three_layers_and_persons_together(tmp_path, limits):
+    table, k = survey(200, seed=4), 4
+    first = protect(table, k + 2, **limits)
+    record = record_of(first.write(tmp_path / "safe.csv"))
+    now = later(table)
+    second = protect(now, k, previous=record, **limits)
+    assert second.k >= k
+    assert counted(whose(second, now))[:2] == (1, 1)
+    assert counted(whose(second, now))[2] >= k
+    figures = second.released.second
+    assert figures.below_k == figures.unavoidable
+    assert figures.new + figures.kept + figures.changed == now.height
+    before = constants_of(first, table)
+    few = [person for person, count in shared_by(before, constants_of(second, now)).items() if count < k]
+    anew = shared_by(before, constants_of(protect(now, k, **limits), now))
+    assert len(few) <= figures.below_k
+    assert sum(count < k for count in anew.values()) > 5 * len(few) + 5  # the wrong version: groups formed anew
+
+
+def test_the_same_three_layers_again_have_the_same_values(tmp_path):
+    table = survey(120, seed=5)
+    first = protect(table)
+    record = record_of(first.write(tmp_path / "safe.csv"))
+    second = protect(table, previous=record)
+    assert constants_of(first, table) == constants_of(second, table)
+    assert second.released.second.below_k == 0
+    gone = table.filter(pl.col("home") != table["home"][0])
+    third = protect(gone, previous=record)
+    before, after = constants_of(first, table), constants_of(third, gone)
+    assert 0 < sum(before[person] == values for person, values in after.items()) < len(after)
+    assert counted(whose(third, gone))[:2] == (1, 1)
+
+
+def test_groups_of_households_that_are_formed_anew_are_the_wrong_version(tmp_path, monkeypatch):
+    """Persons stay together only if their households do: with new groups of households k holds, and they do not."""
+    table = survey(200, seed=6)
+    record = record_of(protect(table, 6).write(tmp_path / "safe.csv"))
+    now = later(table, seed=1)
+    right = protect(now, 4, previous=record).released.second
+
+    def at_random(table, *_):
+        households = table.prepared.units.household
+        labels = np.random.default_rng(0).integers(0, 3, int(households.max()) + 1)[households]
+        return previous_persons._Households(labels, np.zeros(labels.size, bool))
+
+    monkeypatch.setattr(previous_persons, "_households", at_random)
+    wrong = protect(now, 4, previous=record)
+    assert wrong.k >= 4
+    assert wrong.released.second.below_k > wrong.released.second.unavoidable
+    assert right.below_k == right.unavoidable
+
+
+def test_a_first_release_without_groups_of_households_cannot_be_followed(tmp_path):
+    table = survey(60)
+    paths = protect(table, constant=["age"]).write(tmp_path / "safe.csv")
+    with pytest.raises(ParameterError, match="the earlier release had no groups of households"):
+        protect(table, previous=record_of(paths), accept_second_release=True)
+
+
+@given(st.integers(0, 5_000), st.integers(2, 4))
+@settings(max_examples=6)
+def test_random_second_releases_of_three_layers(seed, k):
+    table = survey(40, seed=seed)
+    first = protect(table, k)
+    now = later(table, seed=seed)
+    second = protect(now, k, previous=holder_record(first.released, Table.from_native(table)))
+    incomes, ages, persons = counted(whose(second, now))
+    assert (incomes, ages) == (1, 1)
+    assert persons >= k

@@ -59,8 +59,8 @@ class HolderRecord:
     header
         Plan, exact loss, key and fingerprint of the input, and the columns that were hashed.
     rows
-        One row per record of the original: ``group``, ``released_row`` and the hashes, and ``person_group`` where whole
-        persons were grouped.
+        One row per record of the original: ``group``, ``released_row`` and the hashes, and ``person_group`` and
+        ``household_group`` where whole persons and households were grouped.
     representatives
         The released values of the quasi-identifiers, one row per group.
 
@@ -96,9 +96,15 @@ class HolderRecord:
     @property
     def person_groups(self) -> Integers | None:
         """The group of whole persons of each record, where persons were grouped; -1 where no row of one is released."""
-        if "person_group" not in self.rows.columns:
-            return None
-        return self.rows["person_group"].to_numpy().astype(np.int64)
+        return self._groups_of("person_group")
+
+    @property
+    def household_groups(self) -> Integers | None:
+        """The group of whole households of each record, where columns stay constant within them and within persons."""
+        return self._groups_of("household_group")
+
+    def _groups_of(self, name: str) -> Integers | None:
+        return self.rows[name].to_numpy().astype(np.int64) if name in self.rows.columns else None
 
     @property
     def released_rows(self) -> Integers:
@@ -219,25 +225,31 @@ def holder_record(
         "released_row": pl.Series(rows),
         **{name: pl.Series(hashes[tuple(sorted(names))]) for name, names in hashed.items()},
     }
-    if released.person_groups is not None:
-        columns["person_group"] = pl.Series(_groups_of_persons(released, original, rows))
+    columns |= {name: pl.Series(groups) for name, groups in _groups_around(released, original, rows).items()}
     first = _first_records(labels)
     values = {column.name: released.table.column(column.name).to_polars().gather(first) for column in schema.quasi}
     return HolderRecord(header, pl.DataFrame(columns), pl.DataFrame(values))
 
 
-def _groups_of_persons(released: Released, original: Table, rows: Integers) -> Integers:
-    """Return the group of whole persons of each row of the original, also of rows that are not released.
+def _groups_around(released: Released, original: Table, rows: Integers) -> dict[str, Integers]:
+    """Return the groups of whole persons and households of each row of the original, also of rows not released.
 
     -1 for a person of whom no row is released.
     """
-    assert released.person_groups is not None
+    if released.person_groups is None:
+        return {}
     units = read_units(original, released.schema, ordered=False)
     assert units is not None
     owners = units.unit if released.plan.of == Of.HISTORIES else units.owners(released.schema)
-    groups = np.full(int(owners.max()) + 1, -1, np.int64)
-    groups[owners[rows >= 0]] = released.person_groups[rows[rows >= 0]]
-    return np.asarray(groups[owners])
+    around = {"person_group": (owners, released.person_groups)}
+    if released.household_groups is not None and units.household is not None:
+        around["household_group"] = units.household, released.household_groups
+    found = {}
+    for name, (whose, labels) in around.items():
+        groups = np.full(int(whose.max()) + 1, -1, np.int64)
+        groups[whose[rows >= 0]] = labels[rows[rows >= 0]]
+        found[name] = np.asarray(groups[whose])
+    return found
 
 
 def hashed_columns(schema: Schema, table: Table) -> dict[str, tuple[str, ...]]:

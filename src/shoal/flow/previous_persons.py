@@ -4,7 +4,8 @@ Persons who shared a group in the earlier release stay together, as records do i
 the intersection of both releases leaves a person with all of them. New persons join the nearest group, or form groups
 of their own; a group with fewer than k persons left is merged as a whole with the nearest one, and so is a group that
 violates a further requirement. Histories then keep the rows that all members of a group have; with constant columns the
-groups of rows are those of the earlier release, changed inside each group of persons.
+groups of rows are those of the earlier release, changed inside each group of persons. Where some columns stay constant
+within households and others within persons only, groups of households are changed first and hold all others.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ class SecondGroups:
         The group of persons in this release of each row of the whole table.
     untouched
         Which rows of the whole table belong to groups of persons without any new, changed or deleted row.
+    untouched_households
+        The same for groups of households, where some columns stay constant within households and others within persons.
     """
 
     part: Prepared
@@ -70,6 +73,7 @@ class SecondGroups:
     earlier: Integers
     persons: Integers
     untouched: NDArray[np.bool_]
+    untouched_households: NDArray[np.bool_] | None = None
 
 
 def regroup_persons(
@@ -107,10 +111,12 @@ def regroup_persons(
         )
     units = prepared.units
     assert units is not None
-    if plan.of != Of.HISTORIES and units.layered(plan.schema):
+    layered = plan.of != Of.HISTORIES and units.layered(plan.schema)
+    if layered and record.household_groups is None:
         raise ParameterError(
-            f'column "{units.shared[0]}" stays constant within households and others within persons only, which a '
-            "second release cannot follow; keep one of both constant, or protect both tables together"
+            f'column "{units.shared[0]}" stays constant within households and others within persons only, and the '
+            "earlier release had no groups of households; keep the same columns constant as in the earlier release, or "
+            "protect both tables together"
         )
     check_whole_persons(prepared, plan, blocks)
     rule = requirements_of(prepared, plan, confidential)
@@ -129,6 +135,16 @@ def regroup_persons(
     counted = np.arange(prepared.n) if counted is None else counted
     table = _Persons(prepared, plan, points, owners, counted, data.coordinates(plan.schema.constant))
     progress.stage("changing the groups of the earlier release")
+    if layered:
+        found = _households(table, blocks, record, matched, rule, data, progress)
+        within = replace(blocks, members=members_of(found.labels))  # no group of persons crosses one of households
+        kept = ~data.coordinates(units.shared)
+        table = replace(table, points=points[:, kept], constant=table.constant[kept])
+        persons = within.mapped(prepared.n, lambda block: table.regrouped(block, earlier))
+        second = _nested(table, within, record, matched, earlier, persons, rule, confidential, data, progress)
+        around = Grouping(found.labels, plan.requirements.k), units.shared
+        grouped = replace(second.grouped, blocks=blocks, households=around)
+        return replace(second, grouped=grouped, untouched_households=found.untouched)
     persons = blocks.mapped(prepared.n, lambda block: table.regrouped(block, earlier))
     if plan.of == Of.HISTORIES:
         return _histories(table, blocks, record, matched, earlier, persons, rule, progress)
@@ -220,9 +236,37 @@ class _Persons:
         return slots
 
 
-def _untouched(matched: Matched, record: HolderRecord, persons: Integers) -> NDArray[np.bool_]:
+@dataclass(frozen=True, eq=False)
+class _Households:
+    """The groups of households of a second release, and which rows are in groups that did not change."""
+
+    labels: Integers
+    untouched: NDArray[np.bool_]
+
+
+def _households(  # noqa: PLR0917 - what the groups depend on
+    table: _Persons, blocks: Blocks, record: HolderRecord, matched: Matched, rule: PersonRequirements | None,
+    data: MethodData, progress: Progress,
+) -> _Households:  # fmt: skip
+    """Return groups of whole households: earlier ones, changed where households are new or gone.
+
+    Groups that violate a requirement as a whole are joined, so that it can be satisfied inside each.
+    """
+    units, before = table.prepared.units, record.household_groups
+    assert units is not None
+    assert units.household is not None
+    assert before is not None
+    homes = replace(table, owners=units.household, constant=data.coordinates(units.shared))
+    earlier = _earlier_groups(matched, before, units.household)
+    labels = canonical_labels(blocks.mapped(table.prepared.n, lambda block: homes.regrouped(block, earlier)))
+    if rule is not None:
+        violating = (rule.violation(labels) > 0)[labels]
+        labels, _ = join_person_groups(homes.points[:, homes.constant], labels, violating, rule, blocks, progress)
+    return _Households(labels, _untouched(matched, before, labels))
+
+
+def _untouched(matched: Matched, before: Integers | None, persons: Integers) -> NDArray[np.bool_]:
     """Return the rows of groups of persons without any new, changed or deleted row, and with no further member."""
-    before = record.person_groups
     assert before is not None
     found = matched.earlier >= 0
     earlier = np.where(found, before[np.maximum(matched.earlier, 0)], -1)
@@ -248,7 +292,7 @@ def _histories(  # noqa: PLR0917 - what the groups depend on
     assert units is not None
     while True:
         slots = table.slots(persons, blocks)
-        untouched = _untouched(matched, record, persons)
+        untouched = _untouched(matched, record.person_groups, persons)
         # the rows of an untouched group are released as before
         stated = record.groups[np.maximum(matched.earlier, 0)]
         slots = np.where(untouched, stated, np.where(slots < 0, -1, slots + int(record.groups.max()) + 1))
@@ -332,7 +376,8 @@ def _nested(  # noqa: PLR0917 - what the groups depend on
     weights = row_shares(table.owners) if plan.persons.weighting == Weighting.PERSONS else None
     run = MethodRun("previous", SECOND_RELEASE, options, REASON)
     grouped = _value(plan, labels, blocks, run, step, Grouping(persons, plan.requirements.k), weights)
-    return SecondGroups(prepared, grouped, matched, earlier, persons, _untouched(matched, record, persons))
+    untouched = _untouched(matched, record.person_groups, persons)
+    return SecondGroups(prepared, grouped, matched, earlier, persons, untouched)
 
 
 def _value(  # noqa: PLR0917 - the fields of the value

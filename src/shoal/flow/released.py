@@ -119,8 +119,9 @@ class Released:
         The person or household of each released row, where k counts these; confidential like ``order``.
     persons
         Person, household and position of each released row, where the schema has these; confidential like ``order``.
-    person_groups
-        The group of whole persons of each released row, where persons are grouped; confidential like ``order``.
+    person_groups, household_groups
+        The group of whole persons, and of whole households, of each released row, where these are grouped; confidential
+        like ``order``.
     runs
         The methods that ran, as resolved.
     whole
@@ -145,6 +146,7 @@ class Released:
     units: Integers | None = field(default=None, repr=False)
     persons: UnitIndex | None = field(default=None, repr=False)
     person_groups: Integers | None = field(default=None, repr=False)
+    household_groups: Integers | None = field(default=None, repr=False)
     runs: tuple[MethodRun, ...] = ()
     whole: tuple[ValueEncoding, ...] | None = field(default=(), repr=False)
     steps: FittedSteps | None = field(default=None, repr=False)
@@ -158,6 +160,7 @@ class Released:
             "units": None,
             "persons": None,
             "person_groups": None,
+            "household_groups": None,
             "whole": () if self.whole == () else None,
             "steps": None,
         }
@@ -236,9 +239,8 @@ def release_table(
         outcome = order.outcome(outcome, grouping)
         persons = None if persons is None else persons.in_order(order.original_rows)
     units = None if persons is None else persons.counted(plan.of)
-    person_groups = None if grouped.outer is None else grouped.outer.labels
-    if person_groups is not None and order is not None:
-        person_groups = person_groups[order.original_rows]
+    person_groups = _labels_around(grouped.outer, order)
+    household_groups = _labels_around(None if grouped.households is None else grouped.households[0], order)
     recoded = replace(recoded, table=clean_copy(recoded.table, prepared.table))
     if order is not None and order.codes is not None:
         recoded = replace(recoded, table=with_code(recoded.table, str(plan.schema.unit), order.codes))
@@ -254,10 +256,17 @@ def release_table(
     manifest = build_manifest(plan, prepared, grouped, recoded, recount, remarks)
     return Released(
         plan, recoded.table, grouping, recount, recoded.loss, outcome, manifest, remarks, second, order, units,
-        persons, person_groups, runs=grouped.runs, whole=whole,
+        persons, person_groups, household_groups, runs=grouped.runs, whole=whole,
         steps=None if prepared.steps is None else prepared.steps.fitted,
         moments=recoded.moments,
     )  # fmt: skip
+
+
+def _labels_around(groups: Grouping | None, order: RowOrder | None) -> Integers | None:
+    """Return the group of persons or households of each released row."""
+    if groups is None or order is None:
+        return None if groups is None else groups.labels
+    return np.asarray(groups.labels[order.original_rows])
 
 
 def with_code(table: Table, name: str, codes: Integers) -> Table:

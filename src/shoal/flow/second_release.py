@@ -310,6 +310,8 @@ def _of_persons(  # noqa: PLR0917 - what the release depends on
         by_persons = plan.of == Of.HISTORIES
         rows = found.untouched[chosen] if by_persons else second_release(record, inside, groups, changes)[1]
         masks = dict.fromkeys(plan.schema.constant, found.untouched[chosen])
+        if found.untouched_households is not None and prepared.units is not None:
+            masks |= dict.fromkeys(prepared.units.shared, found.untouched_households[chosen])
         return keep_released_values(part, recoded, record, inside, rows, masks)
 
     grouped = found.grouped
