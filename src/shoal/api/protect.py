@@ -17,14 +17,15 @@ from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError, suggestion
 from shoal.flow.derived_columns import check_derived
 from shoal.flow.encoding import fit_encoding
-from shoal.flow.group import Blocks, Grouped, find_blocks, group_records
+from shoal.flow.group import Blocks, Grouped, find_blocks
+from shoal.flow.grouped_and_recoded import group_and_recode
 from shoal.flow.prepare import MethodData, Prepared, prepare
-from shoal.flow.recode import Recoded, recode_table, resolve_recodes
+from shoal.flow.recode import Recoded, recode_table
 from shoal.flow.released import Released, check_loss, release_table
 from shoal.flow.relinked import check_relinking
 from shoal.methods.registry import get_method
 from shoal.methods.running import run
-from shoal.schema.columns import Recode, Schema
+from shoal.schema.columns import Schema
 from shoal.schema.loading import load
 from shoal.schema.person_options import PersonOptions
 from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions, Sums
@@ -33,7 +34,6 @@ from shoal.tables import Table
 
 if TYPE_CHECKING:
     from shoal.flow.holder_record import HolderRecord
-    from shoal.privacy.person_joins import PersonRequirements
 
 SCHEMA_FIELDS = (
     "quasi", "confidential", "identifiers", "other", "unnamed", "unit", "household", "time", "kinds", "orders",
@@ -108,6 +108,9 @@ def protect(
     accept_loss: bool = False,
     accept_relinking: bool = False,
     accept_derived: bool = False,
+    engine: str = "local",
+    output: str | Path | None = None,
+    overwrite: bool = False,
     progress: Progress = SILENT,
 ) -> Release:
     """Protect a table: group at least k records and replace their quasi-identifiers by one representative.
@@ -257,13 +260,20 @@ def protect(
     accept_derived
         Allow a release whose unchanged columns give a protected one back exactly, as a copy, a sum or a difference;
         otherwise :class:`shoal.errors.DerivedNotAccepted` is raised.
+    engine
+        Where the plan is run: ``local`` (in memory), ``disk`` (Parquet files of any size, with memory that does not
+        depend on the number of rows), or ``auto`` (``disk`` where memory will not do).
+    output
+        For engines that write the release themselves: a folder, or a file that ends in ``.parquet``.
+    overwrite
+        Whether an existing output is replaced.
     progress
         Progress callback.
 
     Returns
     -------
     release
-        The protected table with its evidence.
+        The protected table with its evidence. With ``output`` it is in files, not in memory.
 
     Examples
     --------
@@ -277,16 +287,27 @@ def protect(
     reading = ReadOptions.of(read_options)
     requirements = Requirements(k=k, **{name: given[name] for name in REQUIREMENT_FIELDS})
     call = method_call(method, options, effort=effort, seed=seed, time_limit=time_limit)
-    table, full_schema = load(
-        data, schema, {name: given[name] for name in SCHEMA_FIELDS}, reading, progress,
-        read_identifiers=read_identifiers or previous is not None,
-    )  # fmt: skip
     persons = PersonOptions.of(**{name: given[name] for name in PERSON_FIELDS})
-    plan = Plan(full_schema, requirements, call, decimals, sums, reading, persons, keep_moments)
-    return run_plan(
-        table, plan, previous=previous, accept_second_release=accept_second_release, accept_loss=accept_loss,
-        accept_relinking=accept_relinking, accept_derived=accept_derived, progress=progress,
+    changes = {name: given[name] for name in SCHEMA_FIELDS}
+
+    def make_plan(full_schema: Schema) -> Plan:
+        return Plan(full_schema, requirements, call, decimals, sums, reading, persons, keep_moments)
+
+    if engine != "local" or output is not None:
+        from shoal.api.partitioned import chosen_engine, protect_by_engine
+
+        if chosen_engine(engine, data, output) != "local":
+            return protect_by_engine(given, changes, make_plan, reading)
+    table, full_schema = load(
+        data, schema, changes, reading, progress, read_identifiers=read_identifiers or previous is not None
+    )
+    release = run_plan(
+        table, make_plan(full_schema), previous=previous, accept_second_release=accept_second_release,
+        accept_loss=accept_loss, accept_relinking=accept_relinking, accept_derived=accept_derived, progress=progress,
     )  # fmt: skip
+    if output is not None:
+        release.write(output, overwrite=overwrite)
+    return release
 
 
 def method_call(
@@ -391,35 +412,12 @@ def run_prepared(
     prepared: Prepared, plan: Plan, *, data: MethodData | None = None, progress: Progress = SILENT
 ) -> Released:
     """Run the stages after preparing; ``data`` shares encoded arrays between plans for one prepared table."""
-    requirements = plan.requirements
-    blocks = find_blocks(prepared, requirements)
-    shared = data is not None and not blocks.suppressed
-    arrays = data if data is not None and shared else MethodData(prepared, blocks.suppressed)
     if plan.by_persons:
+        blocks = find_blocks(prepared, plan.requirements)
+        shared = data is not None and not blocks.suppressed
+        arrays = data if data is not None and shared else MethodData(prepared, blocks.suppressed)
         return _run_by_persons(prepared, plan, arrays, blocks, progress)
-    more = requirements.beyond_k or requirements.global_recoding or requirements.max_share is not None
-    rule = None
-    if more or prepared.counted(requirements) is not None:
-        grouped, rule = _grouped_beyond_k(prepared, plan, arrays, blocks, progress)
-    else:
-        grouped = group_records(prepared, requirements, plan.method, data=arrays, blocks=blocks, progress=progress)
-    if not shared and Recode.MEDOID not in resolve_recodes(prepared, grouped).values():
-        arrays.forget()  # the coordinates are not needed any more, and recoding needs the memory
-
-    def recode(groups: Grouped) -> Recoded:
-        return recode_table(
-            prepared, groups, decimals=plan.decimals, sums=plan.sums, keep_moments=plan.keep_moments, data=arrays,
-            progress=progress,
-        )  # fmt: skip
-
-    recoded = recode(grouped)
-    if rule is not None:
-        from shoal.flow.person_requirements import settle_classes
-
-        grouped, recoded = settle_classes(
-            prepared, grouped, recoded, rule, recode=recode, progress=progress,
-            data=lambda: MethodData(prepared, blocks.suppressed),
-        )  # fmt: skip
+    grouped, recoded = group_and_recode(prepared, plan, data=data, progress=progress)
     return release_table(plan, prepared, grouped, recoded, progress=progress)
 
 
@@ -445,32 +443,6 @@ def _run_by_persons(prepared: Prepared, plan: Plan, arrays: MethodData, blocks: 
             prepared, grouped, recoded, rule, recode=recode, data=arrays, progress=progress
         )
     return release_table(plan, part, grouped, recoded, progress=progress)
-
-
-def _grouped_beyond_k(
-    prepared: Prepared, plan: Plan, arrays: MethodData, blocks: Blocks, progress: Progress
-) -> tuple[Grouped, PersonRequirements | None]:
-    """Return groups that satisfy requirements beyond k, and those that persons are counted for.
-
-    Raises before any grouping if one is not achievable.
-    """
-    from shoal.flow.person_requirements import check_achievable, person_requirements
-    from shoal.flow.satisfy import read_confidential, satisfy_requirements
-
-    requirements = plan.requirements
-    confidential = read_confidential(prepared.table, plan.schema, requirements, prepared.whole_table)
-    size = None
-    rule = person_requirements(prepared, requirements, confidential)
-    if rule is not None:
-        check_achievable(rule, blocks)
-    elif confidential is not None:
-        confidential.check_achievable(requirements, blocks)
-    if confidential is not None:
-        size = confidential.group_size(requirements)
-    grouped = group_records(
-        prepared, requirements, plan.method, size=size, data=arrays, blocks=blocks, progress=progress
-    )
-    return satisfy_requirements(prepared, grouped, confidential, data=arrays, progress=progress), rule
 
 
 @checked

@@ -48,6 +48,12 @@ def protect_command(
         Path | None,
         typer.Option(help="Holder's record of an earlier release of the same people, whose groups are kept."),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="Where to run: local (in memory), disk (Parquet beyond memory), or auto (disk where memory is short)."
+        ),
+    ] = "local",
     force: flags.Force = False,
     accept_loss: Annotated[
         bool,
@@ -80,6 +86,39 @@ def protect_command(
     from shoal.cli.terminal import draw_release, drawn_progress
     from shoal.tables.targets import check_targets, files_beside, holder_record_path
 
+    arguments: dict[str, Any] = {
+        "method": method,
+        "schema": given.schema,
+        **given.columns(),
+        **given.requirements(),
+        **given.person_options(),
+        "decimals": given.decimals(),
+        "sums": given.sums(),
+        "keep_moments": given.values["keep_moments"],
+        "seed": seed,
+        "effort": effort,
+        "time_limit": given.values["time_limit"],
+        "options": method_options(method, option, max_suppressed),
+        "read_options": given.read_options(),
+        "previous": previous,
+        "accept_second_release": accept_second_release,
+        "accept_loss": accept_loss,
+        "accept_relinking": accept_relinking,
+        "accept_derived": accept_derived,
+    }
+    if engine != "local":
+        from shoal.cli.protect_in_parts import protect_by_engine, uses_engine
+
+        if uses_engine(engine, file, output):
+            files = {
+                "--report": report, "--public-report": public_report, "--holder-record": holder_record, "--save": save,
+                "--manifest": manifest,
+            }  # fmt: skip
+            protect_by_engine(
+                given, file, k, arguments | {"engine": engine, "output": output, "overwrite": force}, files
+            )
+            return
+    more = any(given.values.get(name) is not None for name in ("l", "p", "alpha", "t", "beta", "unit"))
     printed = is_standard(output)
     with with_standard_output(output, given.values["format"], json=given.json) as place:
         beside = files_beside(place)
@@ -94,32 +133,8 @@ def protect_command(
             inputs=given.inputs(file, previous),
             overwrite=force,
         )
-        more = any(given.values.get(name) is not None for name in ("l", "p", "alpha", "t", "beta", "unit"))
         with drawn_progress(quiet=given.silent) as progress, compiling_ahead(method, requirements=more):
-            release = protect(
-                file,
-                k,
-                method=method,
-                schema=given.schema,
-                **given.columns(),
-                **given.requirements(),
-                **given.person_options(),
-                decimals=given.decimals(),  # type: ignore[arg-type]  # checked by the plan
-                sums=given.sums(),  # type: ignore[arg-type]  # checked by the plan
-                keep_moments=given.values["keep_moments"],
-                seed=seed,
-                effort=effort,
-                time_limit=given.values["time_limit"],
-                options=method_options(method, option, max_suppressed),
-                read_options=given.read_options(),
-                read_identifiers=record is not None,
-                previous=previous,
-                accept_second_release=accept_second_release,
-                accept_loss=accept_loss,
-                accept_relinking=accept_relinking,
-                accept_derived=accept_derived,
-                progress=progress,
-            )
+            release = protect(file, k, **arguments, read_identifiers=record is not None, progress=progress)
             progress.stage("writing")
             paths = release.write(
                 place,

@@ -91,9 +91,39 @@ class _Drawn(Progress):
 
 def draw_release(release: Release, paths: list[Path], confidential: Sequence[Path] = ()) -> None:
     """Print a summary of a release, and which of its files may be handed out."""
+    _draw_figures(release, _summary(release))
+    draw_warnings(map(str, release.remarks))
+    public = [path for path in paths if path not in confidential]
+    if public:
+        draw_written(public, "written, to be released")
+    if confidential:
+        draw_written(confidential, "written, confidential, keep with the original")
+
+
+def draw_parts_release(release: Release) -> None:
+    """Print a summary of a release that was made in parts."""
+    manifest = release.manifest
+    sizes = [int(size) for size in manifest["groups"]["sizes"]]
+    rows = [
+        ("records", f"{manifest['input']['records']:,}"),
+        ("parts", f"{manifest['method']['parts']['count']:,}"),
+        ("method", ", ".join(dict.fromkeys(entry["algorithm"] for entry in manifest["method"]["resolved"]))),
+        ("k requested / achieved", f"{manifest['k']['requested']} / {release.k}" + _k_text(release)),
+        ("groups", f"{manifest['groups']['count']:,} of {min(sizes)} to {max(sizes)} records"),
+        ("information loss", f"{100 * release.loss.information_loss:.2f} %"),
+    ]
+    for name, figures in manifest.get("achieved", {}).items():
+        rows.append((f"{name} requested / achieved", f"{figures['requested']:g} / {figures['achieved']:.4g}"))
+    _draw_figures(release, rows)
+    draw_warnings(map(str, release.remarks))
+    draw_written(release.paths, "written, to be released")  # type: ignore[attr-defined]  # of the partitioned release
+
+
+def _draw_figures(release: Release, rows: Iterable[tuple[str, str]]) -> None:
+    """Print the lines of a summary, and the loss of each quasi-identifier."""
     out = console()
     summary = Grid(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in _summary(release):
+    for name, value in rows:
         summary.add_row(name, printable(value))
     out.print(summary)
     out.print()
@@ -109,12 +139,6 @@ def draw_release(release: Release, paths: list[Path], confidential: Sequence[Pat
         bar = full * round(20 * min(share, 1.0)) or thin
         columns.add_row(printable(column.name), str(column.kind), recodes[column.name], f"{100 * share:.2f} %", bar)
     out.print(columns)
-    draw_warnings(map(str, release.remarks))
-    public = [path for path in paths if path not in confidential]
-    if public:
-        draw_written(public, "written, to be released")
-    if confidential:
-        draw_written(confidential, "written, confidential, keep with the original")
 
 
 def draw_warnings(texts: Iterable[str]) -> None:

@@ -94,7 +94,7 @@ class NumericEncoding:
 
     def values(self, series: Series) -> Floats:
         """Return the offsets of the values from the origin; NaN where a value is missing."""
-        return _offsets(_physical(series), self.origin, integer=self.integer, step=self.step)
+        return offsets_from(physical_numbers(series), self.origin, integer=self.integer, step=self.step)
 
     def coordinates(self, values: Floats) -> Floats:
         """Return offsets as standardised coordinates (n x 1); missing values lie at the mean."""
@@ -373,7 +373,7 @@ def fit_encoding(table: Table, schema: Schema, *, distributions: bool = True) ->
         entry.column.name: found
         for entry in entries
         if (entry.column.missing or schema.missing) == Missing.IMPUTE
-        and (found := _fill_value(entry, table, schema)) is not None
+        and (found := fill_value(entry, table, schema)) is not None
     }
     values = _fit_confidential(table, schema) if distributions else ()
     return Encoding(schema, tuple(entries), fill, table.n_rows, values)
@@ -399,12 +399,15 @@ def _tree(entry: ColumnEncoding, column: Column, table: Table) -> Hierarchy:
     return tree
 
 
-def _fill_value(entry: ColumnEncoding, table: Table, schema: Schema) -> float | None:
-    """Return the median, or the most frequent category, of a column with missing values; None if nothing is missing."""
+def fill_value(entry: ColumnEncoding, table: Table, schema: Schema, *, always: bool = False) -> float | None:
+    """Return the median, or the most frequent category, of a column with missing values.
+
+    None if nothing is missing, unless a value is needed in any case (``always``), for a sample of a larger table.
+    """
     name = entry.column.name
     values = entry.values(table.column(name))
     missing = np.isnan(values)
-    if not missing.any():
+    if not missing.any() and not always:
         return None
     known = values[~missing]
     if not known.size:
@@ -447,7 +450,7 @@ def _fit_numeric(series: Series, column: Column) -> NumericEncoding:
     dtype = _polars_dtype(series)
     if dtype == pl.Time or not (dtype.is_numeric() or dtype.is_temporal()):
         raise DataError(_not_numeric(series, name))
-    physical = _physical(series)
+    physical = physical_numbers(series)
     if dtype.is_float() and physical.is_infinite().any():
         raise DataError(
             f'column "{name}" has {physical.is_infinite().sum()} infinite values; replace or remove them, '
@@ -462,7 +465,7 @@ def _fit_numeric(series: Series, column: Column) -> NumericEncoding:
     step = _clock_step(physical, dtype)
     if step > 1:
         origin = int(origin) - (int(origin) - int(low)) % step
-    offsets = _offsets(physical, origin, integer=integer, step=step)
+    offsets = offsets_from(physical, origin, integer=integer, step=step)
     scale = float(np.nanmax(np.abs(offsets), initial=0.0))
     if scale == 0:
         return NumericEncoding(column, origin, 0.0, 0.0, 0.0, integer, step)
@@ -523,7 +526,7 @@ def _clock_step(physical: pl.Series, dtype: pl.DataType) -> int:
     return 1
 
 
-def _offsets(physical: pl.Series, origin: float, *, integer: bool, step: int = 1) -> NDArray[np.float64]:
+def offsets_from(physical: pl.Series, origin: float, *, integer: bool, step: int = 1) -> NDArray[np.float64]:
     """Subtract the origin exactly, then convert to float; NaN where missing."""
     if not integer:
         offsets: NDArray[np.float64] = physical.cast(pl.Float64).fill_null(np.nan).to_numpy() - origin
@@ -545,7 +548,7 @@ def _shifted(offsets: NDArray[np.int64], origin: int, *, unsigned: bool) -> NDAr
     return offsets + origin
 
 
-def _physical(series: Series) -> pl.Series:
+def physical_numbers(series: Series) -> pl.Series:
     """Return numbers as they are stored: days, microseconds, integers, floats."""
     column = polars_series(series)
     if column.dtype.is_decimal():

@@ -15,15 +15,16 @@ import json
 import math
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from shoal.flow.group import Grouped
+from shoal.flow.group import Grouped, MethodRun
 from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
 from shoal.flow.recount_sql import recount_entry
 from shoal.recoding.loss import Loss
-from shoal.schema.columns import DROPPED, Column, Role
+from shoal.schema.columns import DROPPED, Column, Recode, Role
 from shoal.schema.plan import JsonDict, Plan, plain_value, requirements_dict
 from shoal.schema.requirements import Of
 
@@ -33,6 +34,44 @@ if TYPE_CHECKING:
     from shoal.privacy.assessment import Assessment
 
 MANIFEST_VERSION = 3
+
+
+@dataclass(frozen=True)
+class ManifestParts:
+    """What a manifest states beside the plan and the recount, whether a table was protected at once or in parts.
+
+    Parameters
+    ----------
+    records
+        The number of records, which sets how many digits are stated.
+    input, output
+        Shape of the input; shape and fingerprint of the output.
+    names
+        The columns of the output.
+    recodes
+        What replaced the values of each quasi-identifier.
+    runs
+        The methods that ran.
+    method
+        Number of blocks, why the method ended, its diagnostics, and the steps after it.
+    missing
+        How many cells changed because values were missing.
+    sizes
+        How many groups there are of each size.
+    loss
+        What was lost.
+    """
+
+    records: int
+    input: JsonDict
+    output: JsonDict
+    names: Sequence[str]
+    recodes: Mapping[str, Recode]
+    runs: Sequence[MethodRun]
+    method: JsonDict
+    missing: JsonDict
+    sizes: Mapping[int, int]
+    loss: Loss
 
 
 def build_manifest(
@@ -45,35 +84,26 @@ def build_manifest(
 ) -> JsonDict:
     """Return what was done, as a dictionary for JSON; it holds nothing that depends on time, place or threads."""
     table, digits = recoded.table, stated_digits(prepared.n)
-    manifest: JsonDict = {
-        "manifest_version": MANIFEST_VERSION,
-        "shoal": version("shoal"),
-        "python": platform.python_version(),
-        "libraries": {name: version(name) for name in ("numpy", "numba", "polars", "narwhals")},
-        "plan": "",
-        "input": {
+    parts = ManifestParts(
+        prepared.n,
+        {
             "records": prepared.input.n_rows, "columns": len(prepared.table.names),
             **_persons_entry(prepared.complete),
         },
-        "output": {
-            "records": table.n_rows, "columns": len(table.names), "fingerprint": f"sha256:{table.fingerprint()}",
+        {"records": table.n_rows, "columns": len(table.names), "fingerprint": f"sha256:{table.fingerprint()}"},
+        table.names,
+        recoded.recodes,
+        grouped.runs,
+        {
+            "blocks": len(grouped.blocks), "stopped": grouped.outcome.stopped,
+            "diagnostics": rounded(plain_value(grouped.outcome.diagnostics), digits),
+            "steps": [{"name": step.name, **plain_value(step.counts)} for step in grouped.steps],
         },
-        "schema": _schema_entry(plan, recoded),
-        "requirements": requirements_dict(plan.requirements),
-        "method": _method_entry(plan, grouped, digits),
-        "missing_values": _missing_entry(prepared, grouped, recoded),
-        "k": _k_entry(plan, recount),
-        "recount": recount_entry(
-            plan.schema.protected, plan.schema.named(Role.CONFIDENTIAL), table.names, plan.of, plan.schema.code
-        ),
-        "groups": {
-            "count": len(grouped.grouping),
-            "average_size": grouped.grouping.n / len(grouped.grouping),
-            "sizes": {str(size): count for size, count in grouped.grouping.size_histogram().items()},
-        },
-        "loss": {"digits": digits, **_loss_entry(recoded.loss, digits)},
-        "remarks": [{"code": remark.code, "column": remark.column, "text": remark.text} for remark in remarks],
-    }  # fmt: skip
+        _missing_entry(prepared, grouped, recoded),
+        grouped.grouping.size_histogram(),
+        recoded.loss,
+    )  # fmt: skip
+    manifest = manifest_of_parts(plan, parts, recount, remarks)
     if plan.schema.shuffle or any(column.before or column.after for column in plan.schema.columns):
         from shoal.flow.released_steps import steps_entry
 
@@ -90,12 +120,59 @@ def build_manifest(
     if plan.by_persons or plan.schema.keep_links:
         manifest["person_groups"] = person_groups_entry(plan, prepared, grouped, recoded, digits)
     manifest["plan"] = stated_plan_digest(manifest)
+    return manifest | _counted_entries(plan, recount, digits)
+
+
+def manifest_of_parts(plan: Plan, parts: ManifestParts, recount: Recount, remarks: Sequence[Remark]) -> JsonDict:
+    """Return a manifest without the digest of the plan, which is set when all requested parts are stated.
+
+    Parameters
+    ----------
+    plan
+        What was requested.
+    parts
+        What was done.
+    recount
+        What was counted on the released table.
+    remarks
+        What a person should know before the table is released.
+    """
+    digits, groups = stated_digits(parts.records), sum(parts.sizes.values())
+    return {
+        "manifest_version": MANIFEST_VERSION,
+        "shoal": version("shoal"),
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in ("numpy", "numba", "polars", "narwhals")},
+        "plan": "",
+        "input": parts.input,
+        "output": parts.output,
+        "schema": _schema_entry(plan, parts.recodes),
+        "requirements": requirements_dict(plan.requirements),
+        "method": _method_entry(plan, parts.runs) | parts.method,
+        "missing_values": parts.missing,
+        "k": _k_entry(plan, recount),
+        "recount": recount_entry(
+            plan.schema.protected, plan.schema.named(Role.CONFIDENTIAL), parts.names, plan.of, plan.schema.code
+        ),
+        "groups": {
+            "count": groups,
+            "average_size": sum(size * count for size, count in parts.sizes.items()) / groups,
+            "sizes": {str(size): count for size, count in parts.sizes.items()},
+        },
+        "loss": {"digits": digits, **_loss_entry(parts.loss, digits)},
+        "remarks": [{"code": remark.code, "column": remark.column, "text": remark.text} for remark in remarks],
+    }
+
+
+def _counted_entries(plan: Plan, recount: Recount, digits: int) -> JsonDict:
+    """Return what was counted about persons and confidential attributes."""
+    entries: JsonDict = {}
     if recount.persons is not None:
-        manifest["persons"] = rounded(recount.persons.to_dict(), digits)
+        entries["persons"] = rounded(recount.persons.to_dict(), digits)
     if recount.assessment is not None:
-        manifest["achieved"] = _achieved_entry(plan, recount.assessment)
-        manifest["confidential_compared"] = dict(recount.compared)
-    return manifest
+        entries["achieved"] = _achieved_entry(plan, recount.assessment)
+        entries["confidential_compared"] = dict(recount.compared)
+    return entries
 
 
 def _missing_entry(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> JsonDict:
@@ -202,10 +279,10 @@ def _k_entry(plan: Plan, recount: Recount) -> JsonDict:
     return {"of": str(plan.of), **entry, "rows": recount.classes.k_rows}
 
 
-def _schema_entry(plan: Plan, recoded: Recoded) -> JsonDict:
+def _schema_entry(plan: Plan, recodes: Mapping[str, Recode]) -> JsonDict:
     schema = plan.schema
     return {
-        "columns": [_column_entry(column, recoded, schema.code) for column in schema.columns],
+        "columns": [_column_entry(column, recodes, schema.code) for column in schema.columns],
         "strata": list(schema.strata),
         "sampling_weight": schema.sampling_weight,
         **({"release_weight": str(schema.release_weight)} if schema.sampling_weight else {}),
@@ -218,11 +295,11 @@ def _schema_entry(plan: Plan, recoded: Recoded) -> JsonDict:
     }
 
 
-def _column_entry(column: Column, recoded: Recoded, code: str | None = None) -> JsonDict:
+def _column_entry(column: Column, recodes: Mapping[str, Recode], code: str | None = None) -> JsonDict:
     """Return a column; orders and hierarchies list values of the original, so only their presence is stated."""
     entry: JsonDict = {"name": column.name, "role": str(column.role), "kind": str(column.kind)}
     if column.role == Role.QUASI:
-        entry |= {"weight": column.weight, "recode": str(recoded.recodes[column.name])}
+        entry |= {"weight": column.weight, "recode": str(recodes[column.name])}
         entry |= {} if column.missing is None else {"missing": str(column.missing)}
         entry |= {"not_applicable": True} if column.not_applicable else {}
         entry |= {} if column.order is None else {"order": True}
@@ -237,9 +314,9 @@ def _column_entry(column: Column, recoded: Recoded, code: str | None = None) -> 
     return entry
 
 
-def _method_entry(plan: Plan, grouped: Grouped, digits: int) -> JsonDict:
+def _method_entry(plan: Plan, runs: Sequence[MethodRun]) -> JsonDict:
     """Return the requested method, and the methods that ran with all options resolved and their algorithm versions."""
-    call, outcome = plan.method, grouped.outcome
+    call = plan.method
     return {
         "requested": {
             "name": call.text, "options": plain_value(call.options), "seed": call.seed, "time_limit": call.time_limit,
@@ -250,12 +327,8 @@ def _method_entry(plan: Plan, grouped: Grouped, digits: int) -> JsonDict:
                 "name": run.name, "algorithm": run.identity, "options": plain_value(run.options),
                 "reason": run.reason, "built_in": run.built_in, "blocks": run.blocks,
             }
-            for run in grouped.runs
+            for run in runs
         ],
-        "blocks": len(grouped.blocks),
-        "stopped": outcome.stopped,
-        "diagnostics": rounded(plain_value(outcome.diagnostics), digits),
-        "steps": [{"name": step.name, **plain_value(step.counts)} for step in grouped.steps],
     }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from shoal.schema.role_proposal import looks_like_identifier
 from shoal.tables.clean_copy import left_out
 
 if TYPE_CHECKING:
+    from shoal.flow.known_cells import ChangedCells
     from shoal.flow.released import Recount
 
 DOMINANT_SHARE = 0.8
@@ -63,7 +65,7 @@ def release_remarks(
     persons
         The persons of its rows.
     """
-    remarks = [*_remarks(prepared, grouped, recoded), *_known_remarks(plan, recount), *_second_weights(prepared)]
+    remarks = [*_remarks(prepared, grouped, recoded), *known_remarks(plan, recount), *_second_weights(prepared)]
     remarks += [Remark(found.code, None, found.text) for found in person_remarks(plan, recoded.table, persons)]
     remarks += _code_remarks(prepared)
     remarks += _moment_remarks(recoded)
@@ -97,7 +99,7 @@ def _remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> tuple[Re
         were = "was" if count == 1 else "were"
         text = f'{cells} of "{name}" {were} suppressed because the missingness pattern was too rare'
         remarks.append(Remark("suppressed", name, text))
-    remarks += _cell_remarks(recoded)
+    remarks += cell_remarks(recoded.cells)
     for name, loss in recoded.loss.columns.items():
         if loss.information_loss > HEAVY_LOSS:
             text = f'column "{name}" lost {100 * loss.information_loss:.0f} % of its information'
@@ -106,10 +108,10 @@ def _remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> tuple[Re
     return (*remarks, *_weight_remarks(prepared, grouped, recoded), *_vector_remarks(grouped.outcome, prepared.n))
 
 
-def _cell_remarks(recoded: Recoded) -> list[Remark]:
+def cell_remarks(changed: Mapping[str, ChangedCells]) -> list[Remark]:
     """Return how many cells were filled or emptied in groups that mix known and missing cells, by column."""
     remarks = []
-    for name, cells in recoded.cells.items():
+    for name, cells in changed.items():
         groups = "1 group" if cells.groups == 1 else f"{cells.groups:,} groups"
         if cells.filled:
             amount = "1 missing value" if cells.filled == 1 else f"{cells.filled:,} missing values"
@@ -191,7 +193,7 @@ def _lost_categories(prepared: Prepared, recoded: Recoded) -> list[Remark]:
     return remarks
 
 
-def _known_remarks(plan: Plan, recount: Recount) -> list[Remark]:
+def known_remarks(plan: Plan, recount: Recount) -> list[Remark]:
     """Return remarks where columns that an intruder may know beside the quasi-identifiers leave fewer than k."""
     k, weight = plan.requirements.k, plan.schema.sampling_weight
     remarks = []

@@ -148,7 +148,7 @@ class _Stage:
         self.target = target
         self.keep = False
         while True:
-            self.directory = target.with_name(f"{_prefix(target)}{os.getpid()}-{next(_count)}{STAGE_SUFFIX}")
+            self.directory = target.with_name(f"{private_prefix(target)}{os.getpid()}-{next(_count)}{STAGE_SUFFIX}")
             self.directory.mkdir(0o700)
             try:
                 self._lock = claim(self.directory, own=True)
@@ -225,7 +225,7 @@ def _switch(stages: Sequence[_Stage]) -> None:
     journal.remove()
 
 
-def _prefix(target: Path) -> str:
+def private_prefix(target: Path) -> str:
     """Return the start of a private name: unique for the target, short enough for any file system."""
     digest = sha256(target.name.encode("utf-8", "surrogateescape")).hexdigest()[:8]
     return f".{target.name[:40]}.{digest}."

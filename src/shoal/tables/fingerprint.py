@@ -8,6 +8,7 @@ do. The fingerprint of a table stays the same in later versions of Shoal. Time O
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,8 @@ from shoal.tables.text_columns import as_numpy
 if TYPE_CHECKING:
     import narwhals as nw
 
-_ROWS = 65_536
+FINGERPRINT_ROWS = 65_536
+"""The rows of a block that is hashed at a time."""
 
 
 def fingerprint(frame: nw.DataFrame[Any]) -> str:
@@ -33,13 +35,35 @@ def fingerprint(frame: nw.DataFrame[Any]) -> str:
     >>> fingerprint(table) == fingerprint(chunked)
     True
     """
-    digest = sha256()
-    digest.update(f"{len(frame)} x {len(frame.columns)}".encode())
-    for name, dtype in frame.schema.items():
-        digest.update(f"\0{name}\0{dtype}\0".encode("utf-8", "surrogatepass"))
+    starts = range(0, len(frame), FINGERPRINT_ROWS)
+
+    def blocks(name: str) -> Iterable[nw.Series[Any]]:
         column = frame.get_column(name)
-        for start in range(0, len(frame), _ROWS):
-            for part in _parts(column[start : start + _ROWS]):
+        return (column[start : start + FINGERPRINT_ROWS] for start in starts)
+
+    return fingerprint_of_blocks(len(frame), frame.schema, blocks)
+
+
+def fingerprint_of_blocks(
+    records: int, schema: Mapping[str, Any], blocks: Callable[[str], Iterable[nw.Series[Any]]]
+) -> str:
+    """Return the fingerprint of a table whose columns are read one after the other.
+
+    Parameters
+    ----------
+    records
+        The number of rows.
+    schema
+        Names and types of the columns, as narwhals states them.
+    blocks
+        Returns the values of a column in blocks of 65,536 rows, the last one shorter.
+    """
+    digest = sha256()
+    digest.update(f"{records} x {len(schema)}".encode())
+    for name, dtype in schema.items():
+        digest.update(f"\0{name}\0{dtype}\0".encode("utf-8", "surrogatepass"))
+        for block in blocks(name):
+            for part in _parts(block):
                 digest.update(part)
     return digest.hexdigest()
 

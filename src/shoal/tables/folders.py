@@ -50,7 +50,7 @@ def read_folder(path: Path, rows: int | None = None, unread: Collection[str] = (
         if rows is not None and found >= rows:
             break
     table = _together(path, files, parts)
-    keys = _partitions(path, root, files)
+    keys = partition_values(path, root, files)
     for name, values in keys.items():
         if name in table.column_names:
             raise SchemaError(f'{path}: "{name}" is a column of the files and a partition; rename one of them')
@@ -114,7 +114,7 @@ def _together(path: Path, files: Sequence[Path], parts: Sequence[Any]) -> Any:
         raise SchemaError(f'{path}: column "{odd}" has different types in different files; convert it') from error
 
 
-def _partitions(path: Path, root: Path, files: Sequence[Path]) -> dict[str, list[str | None]]:
+def partition_values(path: Path, root: Path, files: Sequence[Path]) -> dict[str, list[str | None]]:
     """Return the partition columns: for each the value of each file."""
     found = [
         dict(part.split("=", 1) for part in file.relative_to(root).parts[:-1] if "=" in part) for file in files

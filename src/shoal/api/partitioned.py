@@ -1,0 +1,216 @@
+"""Protection by an engine that reads a table in parts: what is checked before, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NoReturn
+
+from shoal.api.release import Release
+from shoal.core.choices import choice
+from shoal.core.text import json_text
+from shoal.engines.disk import Accepted, PartsRelease, finish_folder, protect_to_folder
+from shoal.engines.leaf_job import check_engine_plan
+from shoal.errors import ParameterError
+from shoal.flow.remarks import Remark
+from shoal.privacy.k_anonymity import Classes
+from shoal.recoding.loss import Loss
+from shoal.schema.columns import Schema
+from shoal.schema.loading import complete_schema, stated_identifiers
+from shoal.schema.plan import Plan, ReadOptions
+from shoal.tables import read_head, write_files
+from shoal.tables.files import write_text
+from shoal.tables.parquet_parts import ParquetParts, open_parts
+from shoal.tables.private_folders import check_folder_output, place_folder, private_folder
+from shoal.tables.targets import check_targets
+
+
+class Engine(StrEnum):
+    """Where a plan is run: in memory, in files on one machine, or the first of these that the memory allows."""
+
+    LOCAL = "local"
+    DISK = "disk"
+    AUTO = "auto"
+
+
+TABLE_FACTOR = 4.0
+"""Bytes that a protection in memory takes for each byte of a Parquet table without compression, with a reserve."""
+
+
+class PartitionedRelease(Release):
+    """A release that an engine wrote to files; the table itself is not in memory.
+
+    Parameters
+    ----------
+    found
+        What was achieved.
+    paths
+        The files or the folder that were written.
+    """
+
+    def __init__(self, found: PartsRelease, paths: Sequence[Path]) -> None:
+        self.found = found
+        self.paths = list(paths)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"found": self.found, "paths": self.paths}
+
+    def __repr__(self) -> str:
+        groups = self.manifest["groups"]
+        text = f"{self.found.figures.records:,} records in {groups['count']:,} groups, k={self.k}"
+        return f"<PartitionedRelease: {text}; {self._loss_text()}; {self._method_text()}; {self.paths[0]}>"
+
+    @property
+    def plan(self) -> Plan:
+        """What was done: schema, requirements, method."""
+        return self.found.plan
+
+    @property
+    def classes(self) -> Classes:
+        """The equivalence classes, counted on the files."""
+        return self.found.counted.recount.classes
+
+    @property
+    def loss(self) -> Loss:
+        """What was lost."""
+        return self.found.figures.loss(self.plan.requirements.k)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What was done, as a dictionary that holds no values of records."""
+        return self.found.manifest
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What a person should know before the table is released."""
+        return self.found.remarks
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise ParameterError(
+            f"a release of engine disk is in {self.__dict__.get('paths', ['files'])[0]}, not in memory, so it has no "
+            f'"{name}"; read the files, or protect the table with engine="local"'
+        )
+
+
+def _not_in_memory(name: str) -> property:
+    return property(lambda self: self.__getattr__(name), doc="Not available: the release is in files.")
+
+
+for _name in ("released", "table", "data", "grouping", "outcome", "assessment", "moments_kept", "risk", "utility"):
+    setattr(PartitionedRelease, _name, _not_in_memory(_name))
+
+
+def chosen_engine(engine: str, data: Any, output: str | Path | None) -> str:
+    """Return the engine that runs: ``auto`` is ``disk`` where memory will not do, or where a folder is written.
+
+    Parameters
+    ----------
+    engine
+        What the user asks for.
+    data
+        The table, or its path.
+    output
+        Where the release is written.
+    """
+    engine = choice(Engine, engine, "engine")
+    if engine == "local":
+        if output is not None:
+            raise ParameterError(
+                'output= is for engines that write the release themselves; leave it out and call release.write("...")'
+            )
+        return engine
+    if output is None:
+        raise ParameterError(f'engine={engine} writes the release itself; name a folder or a file in output="..."')
+    if engine == "disk" or not isinstance(data, str | Path):
+        return engine if engine == "disk" else "local"
+    parquet = Path(data).is_dir() or Path(data).suffix.casefold() == ".parquet" or "*" in str(data)
+    if parquet and (is_folder_output(output) or not _fits(open_parts(Path(data)))):
+        return "disk"
+    return "local"
+
+
+def is_folder_output(output: str | Path) -> bool:
+    """Return whether an output is a folder of Parquet files: its name has no extension.
+
+    Examples
+    --------
+    >>> is_folder_output("safe/"), is_folder_output("safe.parquet")
+    (True, False)
+    """
+    return not Path(output).suffix
+
+
+def _fits(source: ParquetParts) -> bool:
+    from shoal.core.memory import free_memory
+
+    free = free_memory()
+    return free is None or TABLE_FACTOR * source.bytes < free
+
+
+def protect_by_engine(
+    given: Mapping[str, Any], changes: Mapping[str, Any], make_plan: Callable[[Schema], Plan], reading: ReadOptions
+) -> PartitionedRelease:
+    """Protect Parquet files into a folder or a file, with memory that does not depend on the number of rows.
+
+    Parameters
+    ----------
+    given
+        The arguments of :func:`shoal.protect`.
+    changes
+        Roles and treatment of columns, as the user states them.
+    make_plan
+        Returns the plan for a complete schema.
+    reading
+        Read options, of which Parquet has none.
+    """
+    data, target = given["data"], Path(given["output"])
+    if not isinstance(data, str | Path):
+        raise ParameterError("engine=disk reads Parquet files; name the path of a file, a folder or a pattern")
+    if given["previous"] is not None:
+        raise ParameterError("previous= needs the whole table in memory; leave it out, or take engine=local")
+    if reading.given():
+        raise ParameterError(f"read options ({', '.join(reading.given())}) apply to text files only")
+    source = open_parts(Path(data))
+    head = read_head(Path(data), unread=stated_identifiers(given["schema"], changes))
+    plan = make_plan(complete_schema(head, given["schema"], changes))
+    check_engine_plan(plan, "disk")
+    accepted = Accepted(given["accept_loss"], given["accept_derived"], given["accept_relinking"])
+    inputs = (Path(data), *source.files) if Path(data).exists() else source.files
+    write = _write_folder if is_folder_output(target) else _write_file
+    return write(source, plan, target, inputs, accepted, given)
+
+
+def _write_folder(
+    source: ParquetParts, plan: Plan, target: Path, inputs: tuple[Path, ...], accepted: Accepted,
+    given: Mapping[str, Any],
+) -> PartitionedRelease:  # fmt: skip
+    check_folder_output(target, inputs=inputs, overwrite=given["overwrite"])
+    with private_folder(target) as folder:
+        found = protect_to_folder(source, plan, folder, accepted=accepted, progress=given["progress"])
+        finish_folder(folder / "new", found.manifest)
+        place_folder(folder / "new", target)
+    return PartitionedRelease(found, [target])
+
+
+def _write_file(
+    source: ParquetParts, plan: Plan, target: Path, inputs: tuple[Path, ...], accepted: Accepted,
+    given: Mapping[str, Any],
+) -> PartitionedRelease:  # fmt: skip
+    if target.suffix.casefold() != ".parquet":
+        raise ParameterError(f"engine=disk writes a folder, or a file that ends in .parquet, not {target.name}")
+    manifest = check_targets(target, None, None, inputs=inputs, overwrite=given["overwrite"])
+    with private_folder(target) as folder:
+        found = protect_to_folder(
+            source, plan, folder, single=target.name, accepted=accepted, progress=given["progress"]
+        )
+        text = json_text(found.manifest) + "\n"
+        staged = folder / "new" / target.name
+
+        def move(temporary: Path) -> None:
+            staged.replace(temporary)
+
+        write_files({target: move, manifest: lambda temporary: write_text(temporary, text)})
+    return PartitionedRelease(found, [target, manifest])

@@ -1,0 +1,291 @@
+"""One partitioned plan, run in one process: rows by leaf, leaf after leaf protected, rows back in their order.
+
+Where rows are kept between these steps is left to the engine: in memory (the reference), or in files
+(:mod:`shoal.engines.spill`). The released rows are the same for both, for any division of the input into batches.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import shake_256
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.progress import SILENT, Progress
+from shoal.engines.figures import LeafFigures, total_figures
+from shoal.engines.leaf_job import ROW, protect_part
+from shoal.engines.partition import LEAF_RECORDS, Job, Jobs, piece_of
+from shoal.engines.planning import LeafCounter, Planned, numbered, part_plan, plan_rows, read_names
+from shoal.engines.profile import followed_column
+from shoal.errors import DataError
+from shoal.schema.plan import Plan
+from shoal.tables import Table
+from shoal.tables.arrow_types import selected_rows
+
+CHUNK_ROWS = 131_072
+"""The rows of a chunk of the release, a row group of its files."""
+HEAD_ROWS = 1_000
+ORDER, OWNER = "__shoal_order", "__shoal_owner"
+_DRAWN_ROWS = 65_536
+
+
+class RowSource(Protocol):
+    """A table that is read in batches, each row with a number that does not depend on the batches."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+
+    def batches(self, names: Sequence[str], rows: int = ...) -> Iterator[tuple[int, Any]]:
+        """Return the number of the first row of each batch, and the batch as a pyarrow Table."""
+
+
+class Rows(Protocol):
+    """Rows that arrive in any order and are read back by key."""
+
+    def add(self, table: Any, keys: NDArray[np.int64]) -> None:
+        """Take some rows with their keys."""
+
+    def finish(self) -> None:
+        """End taking rows."""
+
+    def keys(self) -> list[int]:
+        """Return the keys in ascending order."""
+
+    def batches(self, key: int) -> Iterator[Any]:
+        """Return the rows of a key in batches."""
+
+    def remove(self) -> None:
+        """Forget all rows."""
+
+
+@dataclass(eq=False)
+class RowsInMemory:
+    """Rows that are kept in memory: the reference for engines.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = RowsInMemory()
+    >>> rows.add(pa.table({"a": [1, 2, 3]}), np.array([5, 0, 5]))
+    >>> rows.keys(), [batch["a"].to_pylist() for batch in rows.batches(5)]
+    ([0, 5], [[1, 3]])
+    """
+
+    kept: dict[int, list[Any]] = field(default_factory=dict)
+
+    def add(self, table: Any, keys: NDArray[np.int64]) -> None:
+        """Take some rows with their keys."""
+        for key in np.unique(keys).tolist():
+            found = selected_rows(table, np.flatnonzero(keys == key)).combine_chunks()
+            self.kept.setdefault(key, []).extend(found.to_batches())
+
+    def finish(self) -> None:
+        """End taking rows."""
+
+    def keys(self) -> list[int]:
+        """Return the keys in ascending order."""
+        return sorted(self.kept)
+
+    def batches(self, key: int) -> Iterator[Any]:
+        """Return the rows of a key in batches."""
+        return iter(self.kept[key])
+
+    def remove(self) -> None:
+        """Forget all rows."""
+        self.kept = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Released rows in their final order, and the persons or households that they belong to, if any."""
+
+    table: Any
+    owners: Any
+
+
+@dataclass(eq=False)
+class PartitionedRun:
+    """A plan that is run on a table in parts.
+
+    Parameters
+    ----------
+    source
+        The table.
+    plan
+        What is requested, as it was completed for the whole table.
+    make_rows
+        Makes a place for rows, given its name.
+    leaf_records
+        The wanted number of rows of a leaf.
+    progress
+        Progress callback.
+    order_key
+        256 random bits, from which the order of the rows follows where it is random; given in tests only.
+    """
+
+    source: RowSource
+    plan: Plan
+    make_rows: Callable[[str], Rows]
+    leaf_records: int = LEAF_RECORDS
+    progress: Progress = SILENT
+    order_key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    planned: Planned | None = None
+    figures: LeafFigures | None = None
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Protect the table and return its rows in their final order; figures and plan are then known."""
+        self.inner = part_plan(self.plan)
+        self.names = read_names(self.plan.schema)
+        self.planned = plan_rows(
+            self.inner, self._head(), self.source.n_rows, self.source.batches(self.names),
+            leaf_records=self.leaf_records, progress=self.progress,
+        )  # fmt: skip
+        rows, jobs = self._rows_by_leaf(self.planned)
+        released = self.make_rows("released")
+        found: list[LeafFigures] = []
+        self.progress.stage(f"protecting {len(jobs.jobs)} parts", self.source.n_rows)
+        for _, part in self._parts(rows, jobs):
+            found.append(self._protect(part, released))
+            self.progress.advance(part.num_rows)
+        rows.remove()
+        released.finish()
+        self.figures = total_figures(found)
+        if self.figures.records != self.source.n_rows:
+            raise DataError("the table changed while it was read; protect it again")
+        self.progress.stage("restoring the order of rows", self.source.n_rows)
+        for key in released.keys():  # noqa: SIM118 - not a mapping
+            yield self._chunk(released, key)
+
+    def _head(self) -> Table:
+        """Return the first rows."""
+        _, batch = next(iter(self.source.batches(self.names)))
+        return Table.from_native(batch.slice(0, HEAD_ROWS))
+
+    def _rows_by_leaf(self, planned: Planned) -> tuple[Rows, Jobs]:
+        """Read the table once more and keep its rows by leaf; return them with the jobs."""
+        rows, counter = self.make_rows("rows"), LeafCounter(planned.partition)
+        self.progress.stage("sorting rows into parts", self.source.n_rows)
+        for first, batch in self.source.batches(self.names):
+            leaves = counter.add(Table.from_native(batch))
+            count = batch.num_rows
+            kept = numbered(batch, np.arange(first, first + count, dtype=np.int64))
+            if self.plan.schema.random_order:
+                import pyarrow as pa
+
+                kept = kept.append_column(ORDER, pa.array(order_draws(self.order_key, first, count)))
+            rows.add(kept, leaves)
+            self.progress.advance(count)
+        rows.finish()
+        return rows, counter.jobs(self.leaf_records)
+
+    def _parts(self, rows: Rows, jobs: Jobs) -> Iterator[tuple[Job, Any]]:
+        """Return the rows of each job in the order of their numbers; one job is in memory at a time."""
+        import pyarrow as pa
+
+        for job in jobs.jobs:
+            if job.pieces == 1:
+                table = pa.Table.from_batches([batch for leaf in job.leaves for batch in rows.batches(leaf)])
+                yield job, table.sort_by(ROW)
+            elif job.piece == 0:
+                yield from self._pieces(rows, job)
+
+    def _pieces(self, rows: Rows, job: Job) -> Iterator[tuple[Job, Any]]:
+        """Return the pieces of a leaf that is too large."""
+        import pyarrow as pa
+
+        pieces = self.make_rows(f"pieces-{job.leaves[0]}")
+        for batch in rows.batches(job.leaves[0]):
+            numbers = batch.column(ROW).to_numpy()
+            pieces.add(pa.Table.from_batches([batch]), piece_of(numbers, np.full(numbers.size, job.pieces)))
+        pieces.finish()
+        for key in pieces.keys():  # noqa: SIM118 - not a mapping
+            yield job, pa.Table.from_batches(list(pieces.batches(key))).sort_by(ROW)
+        pieces.remove()
+
+    def _protect(self, part: Any, released: Rows) -> LeafFigures:
+        """Protect a part and keep its released rows by chunk."""
+        import pyarrow as pa
+
+        assert self.planned is not None
+        release = protect_part(part.select(self.names), self.inner, self.planned.partition.encoding, self.progress)
+        table, rows = release.table, part.column(ROW).to_numpy()
+        table = table.append_column(ROW, part.column(ROW))
+        followed = followed_column(self.plan)
+        if followed is not None:
+            table = table.append_column(OWNER, part.column(followed))
+        chunks = -(-self.source.n_rows // CHUNK_ROWS)
+        if self.plan.schema.random_order:
+            draws = part.column(ORDER).to_numpy()
+            table = table.append_column(ORDER, part.column(ORDER))
+            keys = np.minimum((draws >> np.uint64(11)) * (2.0**-53) * chunks, chunks - 1).astype(np.int64)
+        else:
+            keys = rows // CHUNK_ROWS
+        if self._schema is None:
+            self._schema = pa.schema([field.remove_metadata() for field in table.schema])
+        released.add(table.cast(self._schema), keys)
+        return release.figures
+
+    def _chunk(self, released: Rows, key: int) -> Chunk:
+        import pyarrow as pa
+
+        from shoal.tables.clean_copy import clean_copy
+
+        table = pa.Table.from_batches(list(released.batches(key)))
+        by = [(ORDER, "ascending"), (ROW, "ascending")] if ORDER in table.column_names else [(ROW, "ascending")]
+        table = table.sort_by(by)
+        owners = table.column(OWNER) if OWNER in table.column_names else None
+        shown = table.select([name for name in table.column_names if name not in {ROW, ORDER, OWNER}])
+        self.progress.advance(table.num_rows)
+        return Chunk(clean_copy(Table.from_native(shown)).native, owners)
+
+    _schema: Any = None
+
+
+def order_draws(key: bytes, first: int, count: int) -> NDArray[np.uint64]:
+    """Return a random number for each of some rows, by whose order they are released; nothing but the key gives it.
+
+    Examples
+    --------
+    >>> whole = order_draws(bytes(32), 0, 200_000)
+    >>> bool((order_draws(bytes(32), 70_000, 10) == whole[70_000:70_010]).all())
+    True
+    """
+    blocks = range(first // _DRAWN_ROWS, (first + count - 1) // _DRAWN_ROWS + 1)
+    texts = [shake_256(key + b"order of rows" + number.to_bytes(8, "big")).digest(8 * _DRAWN_ROWS) for number in blocks]
+    draws = np.frombuffer(b"".join(texts), "<u8")
+    start = first - blocks[0] * _DRAWN_ROWS
+    return draws[start : start + count].astype(np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class TableSource:
+    """A table in memory that is read in batches of given sizes.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> [(first, part.num_rows) for first, part in TableSource(pa.table({"a": [1, 2, 3]}), (2, 1)).batches(["a"])]
+    [(0, 2), (2, 1)]
+    """
+
+    table: Any
+    splits: tuple[int, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.table.num_rows)
+
+    def batches(self, names: Sequence[str], rows: int = CHUNK_ROWS) -> Iterator[tuple[int, Any]]:
+        """Return the number of the first row of each batch, and the batch as a pyarrow Table."""
+        chosen = self.table.select(list(names)).replace_schema_metadata(None)
+        sizes = self.splits or [min(rows, self.n_rows - start) for start in range(0, self.n_rows, rows)]
+        first = 0
+        for size in sizes:
+            yield first, chosen.slice(first, size)
+            first += size
