@@ -1,0 +1,79 @@
+"""The recount of buckets finds what a count of the whole table finds."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.engines.partitioned_run import RowsInMemory
+from shoal.engines.recount_parts import BucketedRows, bucket_numbers
+from shoal.errors import GroupTooSmall, RequirementNotMet
+from shoal.flow.encoding import fit_encoding
+from shoal.privacy.k_anonymity import count_classes
+from shoal.schema.plan import MethodCall, Plan
+from shoal.schema.requirements import Requirements
+from shoal.tables import Table
+
+
+def recount(table, k, *, owners=None, requirements=(), batches=7, **columns):
+    _, schema = shoal.load_table(table, **columns)
+    plan = Plan(schema, Requirements(k=k, **dict(requirements)), MethodCall("mdav"))
+    rows = BucketedRows(plan, table.num_rows, RowsInMemory(), bucket_rows=20)
+    for start in range(0, table.num_rows, batches):
+        rows.add(table.slice(start, batches), None if owners is None else owners.slice(start, batches))
+    return rows.count(fit_encoding(Table.from_native(table), schema).confidential)
+
+
+def released(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(0, 12, n).astype(float)
+    age[age == 3.0] = -0.0
+    age[age == 4.0] = np.nan
+    return pa.table({"age": age, "job": rng.choice(["x", "y", None], n), "illness": rng.choice(list("abcd"), n)})
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_classes_of_all_buckets_are_those_of_the_table(seed):
+    table = released(seed=seed)
+    found = recount(table, 2, quasi=["age", "job"], unnamed="other", missing="fill")
+    whole = count_classes(Table.from_native(table), ["age", "job"])
+    assert sorted(found.recount.classes.sizes) == sorted(whole.sizes)
+
+
+def test_a_class_of_one_row_is_found_in_its_bucket():
+    table = pa.concat_tables([released(), pa.table({"age": [99.0], "job": ["x"], "illness": ["a"]})])
+    with pytest.raises(GroupTooSmall):
+        recount(table, 2, quasi=["age", "job"], unnamed="other", missing="fill")
+
+
+def test_persons_are_counted_and_not_rows():
+    table = pa.table({"age": [1.0] * 6 + [2.0] * 6, "person": [1, 1, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8]})
+    released = table.select(["age"])
+    _, schema = shoal.load_table(table, quasi=["age"], unit="person")
+    plan = Plan(schema, Requirements(k=3), MethodCall("mdav"))
+    rows = BucketedRows(plan, 12, RowsInMemory(), bucket_rows=4)
+    rows.add(released, table["person"])
+    with pytest.raises(GroupTooSmall, match="2 persons"):
+        rows.count(())
+    by_rows = Plan(schema, Requirements(k=3, of="rows"), MethodCall("mdav"))  # the wrong version
+    rows = BucketedRows(by_rows, 12, RowsInMemory(), bucket_rows=4)
+    rows.add(released, table["person"])
+    assert rows.count(()).recount.classes.k == 6
+
+
+def test_l_and_t_compare_with_the_whole_table():
+    table = pa.table({"age": [1.0] * 5 + [2.0] * 5, "illness": list("aaabc") + list("aabbc")})
+    columns = {"quasi": ["age"], "confidential": ["illness"]}
+    found = recount(table, 2, requirements={"l": 3, "t": 0.2}, **columns)
+    whole = shoal.assess(table, **columns)
+    assert found.achieved["l"]["achieved"] == whole.l == 3
+    assert found.achieved["t"]["achieved"] == pytest.approx(whole.t)
+    with pytest.raises(RequirementNotMet, match="t="):
+        recount(table, 2, requirements={"t": 0.05}, **columns)
+
+
+def test_equal_values_share_a_bucket():
+    table = Table.from_native(pa.table({"age": [0.0, -0.0, float("nan"), None], "job": ["x"] * 4}))
+    numbers = bucket_numbers(table, ["age", "job"], 1_000_003)
+    assert numbers[0] == numbers[1]
+    assert numbers[2] == numbers[3]
