@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import cut_tree as naive
 
 from shoal.engines.cut_tree import TreeBuilder, axis_cut, category_cut
 from shoal.engines.row_hashes import in_sample
+
+from naive import cut_tree as naive
 
 
 @st.composite

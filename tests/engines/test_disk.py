@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from engines.test_partitioned_run import digest, people, plan_of, run
 from pyarrow import parquet
 
 import shoal
+from engines.test_partitioned_run import digest, people, plan_of, run
 from shoal.engines import disk
 from shoal.engines.disk import protect_to_folder
 from shoal.errors import DerivedNotAccepted, FileProblem, GroupTooSmall, LinksNotAccepted, ParameterError

@@ -1,9 +1,10 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import cut_tree as naive
 
 from shoal.engines.exact_moments import ExactMoments, square_root
+
+from naive import cut_tree as naive
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

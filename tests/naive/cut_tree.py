@@ -16,10 +16,7 @@ def route(tree, row, root):
         return ~root
     one, other = float(row[tree.first[root]]), float(row[tree.second[root]])
     kind, threshold = int(tree.kind[root]), float(tree.threshold[root])
-    if kind == 1:
-        right = one == threshold
-    else:
-        right = {0: one, 2: one + other, 3: one - other}[kind] > threshold
+    right = one == threshold if kind == 1 else {0: one, 2: one + other, 3: one - other}[kind] > threshold
     return route(tree, row, int(tree.right[root] if right else tree.left[root]))
 
 

@@ -16,10 +16,10 @@ from typing import Any
 
 from shoal.core.progress import SILENT, Progress
 from shoal.core.text import json_text
-from shoal.engines.evidence import ReleasedColumns, check_parts_loss, parts_manifest, parts_remarks
-from shoal.engines.figures import LeafFigures
+from shoal.engines.leaf_figures import LeafFigures
 from shoal.engines.partition import LEAF_RECORDS
 from shoal.engines.partitioned_run import Chunk, PartitionedRun, Rows
+from shoal.engines.parts_evidence import ReleasedColumns, check_parts_loss, parts_manifest, parts_remarks
 from shoal.engines.recount_parts import BUCKET_ROWS, BucketedRows, PartsRecount
 from shoal.engines.spill import Spill
 from shoal.errors import RequirementNotMet

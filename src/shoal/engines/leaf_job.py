@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.core.progress import SILENT, Progress
-from shoal.engines.figures import LeafFigures, leaf_figures
+from shoal.engines.leaf_figures import LeafFigures, leaf_figures
 from shoal.errors import ParameterError
 from shoal.flow.encoding import Encoding
 from shoal.flow.grouped_and_recoded import group_and_recode

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.engines.figures import LeafFigures, total_figures
+from shoal.engines.leaf_figures import LeafFigures, total_figures
 from shoal.engines.leaf_job import ROW, protect_part
 from shoal.engines.partition import LEAF_RECORDS, Job, Jobs, piece_of
 from shoal.engines.planning import LeafCounter, Planned, numbered, part_plan, plan_rows, read_names

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.engines.figures import LeafFigures
+from shoal.engines.leaf_figures import LeafFigures
 from shoal.engines.partitioned_run import PartitionedRun
 from shoal.engines.planning import CHECKED_RECORDS, Planned
 from shoal.engines.profile import Numbers, Profile, followed_column
@@ -188,6 +188,8 @@ def parts_manifest(
         figures.runs, method, missing, figures.sizes, figures.loss(run.plan.requirements.k),
     )  # fmt: skip
     manifest = manifest_of_parts(run.plan, parts, counted.recount, remarks)
+    if run.plan.schema.shuffle:
+        manifest["steps"] = {"columns": {}, "shuffled": True}
     manifest["plan"] = stated_plan_digest(manifest)
     if counted.achieved:
         manifest["achieved"] = counted.achieved
