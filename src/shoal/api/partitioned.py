@@ -89,8 +89,9 @@ class PartitionedRelease(Release):
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
+        places = self.__dict__.get("paths", ["files"])
         raise ParameterError(
-            f"a release of engine disk is in {self.__dict__.get('paths', ['files'])[0]}, not in memory, so it has no "
+            f"a release of engine disk is in {places[0]}, not in memory, so it has no "
             f'"{name}"; read the files, or protect the table with engine="local"'
         )
 

@@ -244,9 +244,10 @@ def _strata(profile: Profile, plan: Plan) -> list[_Stratum]:
     small = persons.filter(pl.col("n") < k)
     if len(small):
         shown = " x ".join(f'"{name}"' for name in schema.strata)
+        smallest = min(small["n"].to_list())
         raise DataError(
             f"groups must not cross {shown}, but {len(small)} of its {len(persons)} strata have fewer than k={k} "
-            f"{of.noun} (the smallest has {min(small['n'].to_list())}); merge small strata or choose a smaller k"
+            f"{of.noun} (the smallest has {smallest}); merge small strata or choose a smaller k"
         )
     return [_stratum(part) for part in frame.partition_by(names, maintain_order=True)]
 

@@ -158,9 +158,10 @@ class ProfileTask:
         owners = None
         if counted is not None:
             values = comparable_values(part.column(counted))
-            if values.null_count():
+            lacking = values.null_count()
+            if lacking:
                 raise DataError(
-                    f'{values.null_count():,} rows have no value in "{counted}", so that it is unknown whose they are; '
+                    f'{lacking:,} rows have no value in "{counted}", so that it is unknown whose they are; '
                     "fill them in, or remove these rows"
                 )
             owners = _few_owners(prefixes.with_columns(values.rename(OWNER)), keys, requirements.k)
