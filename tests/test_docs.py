@@ -54,6 +54,11 @@ def test_the_reference_of_names_is_up_to_date():
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/api.py"
 
 
+def test_the_page_of_commands_lists_every_option():
+    script = load("commands")
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/commands.py"
+
+
 def test_the_page_of_run_files_lists_every_key():
     script = load("run_file")
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/run_file.py"
