@@ -56,7 +56,7 @@ line, `shoal methods --all` all of them, and `shoal methods NAME` shows one with
 with a figure.
 
 `auto`, the default, selects one of the supported methods for the data, k and the time limit; the result and the
-manifest name it. How it selects: [choosing speed or quality](../speed-or-quality.md).
+manifest name it. How it selects: [how `auto` selects](../how-auto-selects.md).
 
 **Supported** methods have an algorithm version, for example `mdav@1`, which the manifest records. For a given version
 the groups of a table never change within a major version of Shoal. The other methods are **research** methods: they

@@ -59,6 +59,11 @@ def test_the_page_of_commands_lists_every_option():
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/commands.py"
 
 
+def test_the_page_of_auto_agrees_with_the_code_that_selects():
+    script = load("auto_selection")
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/auto_selection.py"
+
+
 def test_the_page_of_run_files_lists_every_key():
     script = load("run_file")
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/run_file.py"
