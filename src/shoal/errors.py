@@ -222,3 +222,14 @@ def suggestion(name: str, choices: Iterable[str]) -> str:
     shown = ", ".join(map(short_name, choices[:20]))
     more = f" and {len(choices) - 20} more" if len(choices) > 20 else ""
     return f"choose from: {shown}{more}" if choices else "there are none"
+
+
+def exit_code(problem: ShoalError) -> int:
+    """Return the exit code of an error of a user: 1 where a requirement is violated, 2 for wrong use.
+
+    Examples
+    --------
+    >>> exit_code(RequirementNotMet("...")), exit_code(ParameterError("..."))
+    (1, 2)
+    """
+    return 1 if isinstance(problem, GroupTooSmall | RequirementNotMet) else 2

@@ -177,7 +177,7 @@ def test_the_schema_file_names_a_tree(tmp_path):
     assert release.k >= 2
     assert set(release.data["job"]) <= {"craft", "church", "*"}
     assert set(release.data["home"]) <= {"Germany", "Italy", "*"}
-    from shoal.schema.inference import bare_schema
+    from shoal.schema.column_words import bare_schema
     from shoal.schema.toml import format_schema, parse_schema
 
     base = bare_schema(Table.from_native(people))

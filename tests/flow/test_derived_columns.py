@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import DerivedNotAccepted
 from shoal.flow.derived_columns import find_derived
-from shoal.schema.inference import bare_schema
+from shoal.schema.column_words import bare_schema
 from shoal.tables import Table
 
 N = 300

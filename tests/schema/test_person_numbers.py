@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 import shoal
 from shoal.cli.application import app
 from shoal.schema import person_numbers
+from shoal.schema.column_words import named_as_person
 from shoal.schema.inference import infer_schema
-from shoal.schema.person_numbers import named_as_person, repeated_numbers
+from shoal.schema.person_numbers import repeated_numbers
 from shoal.tables import Table
 
 NUMBERS = [

@@ -13,12 +13,14 @@ import shoal
 from shoal.cli.application import app
 from shoal.errors import ParameterError
 from shoal.schema.column_profile import describe_column
+from shoal.schema.column_words import bare_schema, infer_kind
 from shoal.schema.columns import Column, Kind, Role, Schema, shown_role
-from shoal.schema.inference import bare_schema, infer_schema
-from shoal.schema.kind_proposal import infer_kind, propose_kind
+from shoal.schema.inference import infer_schema
+from shoal.schema.kind_proposal import propose_kind
 from shoal.schema.toml import format_schema, parse_schema
 from shoal.schema.value_patterns import form_of, ordered_categories
-from shoal.tables import Labels, Table
+from shoal.tables import Table
+from shoal.tables.column_labels import Labels
 
 N = 60
 

@@ -3,8 +3,9 @@ import pytest
 
 import shoal
 from shoal.errors import ParameterError, SchemaError, UnknownColumn
+from shoal.schema.column_words import bare_schema
 from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
-from shoal.schema.inference import bare_schema, infer_schema
+from shoal.schema.inference import infer_schema
 from shoal.schema.toml import format_schema, parse_schema
 from shoal.tables import Table
 

@@ -127,10 +127,10 @@ def test_the_decided_role_is_what_happens_to_the_column():
 
 def test_without_the_check_an_unnamed_column_goes_out_and_singles_records_out(monkeypatch):
     """The wrong version: every unnamed column is *other*, as it was before roles had to be stated."""
-    from shoal.schema import inference, loading
+    from shoal.schema import inference
 
     right = inference.decide_roles
-    monkeypatch.setattr(loading, "decide_roles", lambda table, schema: right(table, schema.updated(unnamed="other")))
+    monkeypatch.setattr(inference, "decide_roles", lambda table, schema: right(table, schema.updated(unnamed="other")))
     released = CALLS["protect"](PEOPLE, **NAMED).data
     assert released["postcode"].equals(PEOPLE["postcode"])
     assert released.group_by("birth_date", "sex", "postcode").len()["len"].min() < 3

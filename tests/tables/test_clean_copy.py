@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.tables import Labels, Table
+from shoal.tables import Table
 from shoal.tables.clean_copy import clean_array, clean_chunks, clean_copy, left_out
+from shoal.tables.column_labels import Labels
 
 WHEN = dt.datetime.fromisoformat("2020-01-02 03:04:05.678")
 ARROW = {

@@ -19,7 +19,8 @@ import shoal
 from shoal.api import database_release
 from shoal.errors import DataError, FileProblem, GroupTooSmall, MissingExtra, ParameterError, RequirementNotMet
 from shoal.tables import Table, databases, read_head, read_table
-from shoal.tables.databases import Database, is_database, read_database, write_database
+from shoal.tables.databases import Database, read_database, write_database
+from shoal.tables.files import is_database
 
 PEOPLE = pl.DataFrame({
     "name": [f"person {n}" for n in range(8)],

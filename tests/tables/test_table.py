@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import DataError, SchemaError, UnknownColumn
-from shoal.tables import Dialect, Labels, Table
+from shoal.tables import Dialect, Table
+from shoal.tables.column_labels import Labels
 
 
 def new(table, name, values):

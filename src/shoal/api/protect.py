@@ -15,14 +15,13 @@ from shoal.core.arguments import checked
 from shoal.core.grouping import Grouping, check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError, suggestion
-from shoal.flow.derived_columns import check_derived
 from shoal.flow.encoding import fit_encoding
 from shoal.flow.group import Blocks, Grouped, find_blocks
 from shoal.flow.grouped_and_recoded import group_and_recode
 from shoal.flow.prepare import MethodData, Prepared, prepare
 from shoal.flow.recode import Recoded, recode_table
 from shoal.flow.released import Released, check_loss, release_table
-from shoal.flow.relinked import check_relinking
+from shoal.flow.remarks import check_accepted
 from shoal.methods.registry import get_method
 from shoal.methods.running import run
 from shoal.schema.columns import Schema
@@ -375,10 +374,7 @@ def run_plan(
         released = run_prepared(prepared, plan, progress=progress)
     if not accept_loss:
         check_loss(prepared, released)
-    if not accept_relinking:
-        check_relinking(released.remarks)
-    if not accept_derived:
-        check_derived(released.remarks)
+    check_accepted(released.remarks, relinking=accept_relinking, derived=accept_derived)
     if plan.schema.statistics:
         from shoal.flow.checked_statistics import check_statistics
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.core.arguments import checked
 from shoal.core.grouping import Grouping
-from shoal.core.memory import return_free_memory
 from shoal.core.text import html_table, json_text, text_table
 from shoal.errors import ParameterError
 from shoal.flow.released import Released
@@ -285,7 +284,7 @@ class Release:
         paths
             What was written.
         """
-        from shoal.tables.databases import is_database
+        from shoal.tables.files import is_database
         from shoal.tables.targets import check_targets, files_beside
 
         table = path if is_database(path) else None
@@ -390,8 +389,7 @@ class Release:
         from shoal.flow.recount_file import recount_file
 
         def write(temporary: Path) -> None:
-            if self.table.n_rows >= LARGE_TABLE_RECORDS:
-                return_free_memory()
+            _return_memory(self.table.n_rows)
             write_directly(stored, temporary, target=path)
             released = self.released
             written = recount_file(
@@ -404,14 +402,12 @@ class Release:
 
     def _record_writer(self, found: list[WrittenFile | WrittenTable]) -> Callable[[Path], None]:
         """Return what writes the holder's record; raises before anything is written if there is no original."""
-        original, large = self._needed_original(), self.table.n_rows >= LARGE_TABLE_RECORDS
+        original = self._needed_original()
 
         def write(temporary: Path) -> None:
-            if large:
-                return_free_memory()
+            _return_memory(self.table.n_rows)
             made = self._record(original, found[0])
-            if large:
-                return_free_memory()
+            _return_memory(self.table.n_rows)
             made.write(temporary)
 
         return write
@@ -490,3 +486,11 @@ class Release:
             write_text(target, render_report(self.released, paired, public=public, title=title, file=file))
 
         return write
+
+
+def _return_memory(records: int) -> None:
+    """Return free memory to the system between the steps of writing a large table."""
+    if records >= LARGE_TABLE_RECORDS:
+        from shoal.core.memory import return_free_memory
+
+        return_free_memory()

@@ -92,7 +92,7 @@ def verify_release(
     ...     [(check.name, check.holds) for check in verify_release(files[0], files[1]).checks]
     [('file', True), ('plan', True), ('recount', True)]
     """
-    from shoal.tables.databases import is_database
+    from shoal.tables.files import is_database
 
     file, manifest = file if is_database(file) else Path(file), Path(manifest)
     if (signature is None) != (signer is None):

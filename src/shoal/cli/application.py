@@ -1,23 +1,68 @@
-"""The command-line application: all commands."""
+"""The command-line application: all commands, and the process that runs one.
+
+A command is imported when it is called or listed. Results are printed after all files are written. A reader that closes
+the pipe (``shoal ... | head``) does not change the exit code; an output that cannot be written for another reason (a
+full disk) is reported when the command has ended.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from shoal.cli import assess, compare, demo, dp, evaluate, methods, protect, run, schema, sign, verify
-from shoal.cli.compile import compile_command
-from shoal.cli.log_file import exit_code
-from shoal.cli.process import INTERRUPTED, Terminated, guarded_output, open_standard_files, sigterm_raises
-from shoal.core.memory import check_address_space
-from shoal.errors import ParameterError, ShoalError, one_line
+from shoal.errors import ParameterError, ShoalError, exit_code, one_line
+
+COMMANDS = {
+    "protect": "protect:protect_command",
+    "run": "run:run_command",
+    "verify": "verify:verify_command",
+    "sign": "sign:sign_command",
+    "fingerprint": "sign:fingerprint_command",
+    "assess": "assess:assess_command",
+    "evaluate": "evaluate:evaluate_command",
+    "compare": "compare:compare_command",
+    "dp": "dp:dp_command",
+    "schema": "schema:schema_command",
+    "methods": "methods:methods_command",
+    "compile": "compile:compile_command",
+    "demo": "demo:demo_command",
+}
+"""The commands in the order of the help: the module of each in this package, and its function there."""
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
+
+class Commands(TyperGroup):
+    """The commands, each of which is imported when it is needed."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # loaded by get_command
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, or None for an unknown name."""
+        if cmd_name in COMMANDS and self.commands[cmd_name] is None:
+            module, _, function = COMMANDS[cmd_name].partition(":")
+            single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+            single.command(cmd_name)(getattr(import_module(f"shoal.cli.{module}"), function))
+            self.commands[cmd_name] = typer.main.get_command(single)
+        return super().get_command(ctx, cmd_name)
+
 
 app = typer.Typer(
     name="shoal",
+    cls=Commands,
     help="Reduce the disclosure risk of microdata by k-anonymous microaggregation, with measured evidence.",
     no_args_is_help=True,
     add_completion=True,
@@ -25,19 +70,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("protect")(protect.protect_command)
-app.command("run")(run.run_command)
-app.command("verify")(verify.verify_command)
-app.command("sign")(sign.sign_command)
-app.command("fingerprint")(sign.fingerprint_command)
-app.command("assess")(assess.assess_command)
-app.command("evaluate")(evaluate.evaluate_command)
-app.command("compare")(compare.compare_command)
-app.command("dp")(dp.dp_command)
-app.command("schema")(schema.schema_command)
-app.command("methods")(methods.methods_command)
-app.command("compile")(compile_command)
-app.command("demo")(demo.demo_command)
 
 
 @app.callback(invoke_without_command=True)
@@ -84,7 +116,9 @@ def main() -> None:
 def _run() -> int:
     """Run a command and return the exit code."""
     try:
-        if not {"-h", "--help", "--version"} & set(sys.argv):
+        if _is_limited() and not {"-h", "--help", "--version"} & set(sys.argv):
+            from shoal.core.memory import check_address_space
+
             check_address_space()  # before the first library is loaded
         code = app(prog_name="shoal", standalone_mode=False)
     except ShoalError as problem:
@@ -115,6 +149,15 @@ def _run() -> int:
     if code == INTERRUPTED:  # typer returns it for Ctrl-C
         return _fail(f"stopped; {_written()}", KeyboardInterrupt(), INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+def _is_limited() -> bool:
+    """Return whether the address space of this process is limited."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def _fail(text: str, problem: BaseException, code: int) -> int:
@@ -156,3 +199,89 @@ def _say(text: str) -> None:
     with suppress(OSError, ValueError):  # there is no other place to say it
         sys.stderr.write(f"shoal: {text}\n")
         sys.stderr.flush()
+
+
+class Terminated(BaseException):
+    """The process received SIGTERM; no Exception, so that nothing between takes it for an error of its own."""
+
+
+@contextmanager
+def sigterm_raises() -> Iterator[None]:
+    """Let SIGTERM raise :class:`Terminated`, so that temporary files are removed; only in the main thread."""
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+
+    def stop(_number: int, _frame: Any) -> None:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def open_standard_files() -> None:
+    """Connect closed standard files with the null device; otherwise a table could receive the number of one of them."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # receives the lowest free number
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - used to the end
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - used to the end
+
+
+class Output:
+    """Standard output that raises no error; what could not be printed is remembered as :attr:`problem`."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._open = stream is not None
+        self.problem: OSError | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Print a text, unless the output is closed."""
+        self._try("write", text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the output, unless it is closed."""
+        self._try("flush")
+
+    def _try(self, name: str, *arguments: str) -> None:
+        if not self._open:
+            return
+        try:
+            getattr(self._stream, name)(*arguments)
+        except OSError as error:
+            self._open = False
+            self.problem = None if error.errno == errno.EPIPE else error
+            self._drop()
+
+    def _drop(self) -> None:
+        """Connect the output with the null device, so that what is still in its buffer raises no error at the end."""
+        with suppress(OSError, ValueError, AttributeError):
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self._stream.fileno())
+            os.close(null)
+
+
+@contextmanager
+def guarded_output() -> Iterator[Output]:
+    """Print through :class:`Output`; characters that the encoding of the output lacks are printed as escapes."""
+    before: Any = sys.stdout
+    streams: tuple[Any, ...] = (sys.stdout, sys.stderr)
+    for stream in streams:
+        with suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="backslashreplace")
+    output = Output(before)
+    sys.stdout = output
+    try:
+        yield output
+    finally:
+        sys.stdout = before

@@ -37,9 +37,8 @@ def assess_command(
     Example: shoal assess safe.csv --quasi age,region --confidential diagnosis
     """
     from shoal.api.checks import assess
-    from shoal.cli.terminal import drawn_progress
 
-    with drawn_progress(quiet=given.silent) as progress:
+    with given.progress() as progress:
         assessment = assess(
             file,
             schema=given.schema,

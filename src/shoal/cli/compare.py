@@ -50,12 +50,12 @@ def compare_command(
     from shoal.api.combinations import check_comparison_targets
     from shoal.api.compare import compare
     from shoal.api.compared_utility import RIVAL_TEXT, SAME_LINKAGE_HEADINGS, UTILITY_HEADINGS, UTILITY_TEXT
-    from shoal.cli.terminal import console, draw_rows, draw_written, drawn_progress, printable
+    from shoal.cli.terminal import console, draw_rows, draw_written, printable
 
     wanted = ((csv, ".csv"), (svg, ".svg"), (png, ".png"), (html, ".html"))
     targets = [_target(path, extension) for path, extension in wanted if path]
     check_comparison_targets(targets, inputs=given.inputs(file), overwrite=force)
-    with drawn_progress(quiet=given.silent) as progress:
+    with given.progress() as progress:
         comparison = compare(
             file,
             [int(number) for number in flags.numbers(k, "-k", integers=True) or []],

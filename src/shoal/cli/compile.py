@@ -22,10 +22,10 @@ def compile_command(
     environment variable SHOAL_CACHE names.
     """
     from shoal.api.compiling import compile_methods
-    from shoal.cli.terminal import console, drawn_progress
+    from shoal.cli.terminal import console
     from shoal.errors import ParameterError
 
-    with drawn_progress(quiet=given.silent) as progress:
+    with given.progress() as progress:
         done = compile_methods(methods or ["auto"], progress=progress)
     if given.json:
         flags.print_json(done)

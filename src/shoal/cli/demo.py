@@ -104,7 +104,7 @@ def demo_command(
     import shoal
     from shoal import datasets
     from shoal.api.protect import protect
-    from shoal.cli.terminal import console, draw_release, draw_rows, drawn_progress, printable
+    from shoal.cli.terminal import console, draw_release, draw_rows, printable
     from shoal.core.choices import check_seed
     from shoal.core.grouping import check_k
     from shoal.tables import Table, write_table
@@ -134,7 +134,7 @@ def demo_command(
         ) from None
     source = folder / demo.file
     write_table(Table.from_native(original), source)
-    with drawn_progress(quiet=given.silent) as progress:
+    with given.progress() as progress:
         release = protect(source, k, **demo.roles, **further, method=method, seed=seed, progress=progress)
         progress.stage("writing")
         paths = release.write(folder / "safe.csv", report=folder / "report.html")

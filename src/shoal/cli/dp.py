@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import flags
-from shoal.cli.standard_files import is_standard, with_standard_output
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -106,7 +105,6 @@ def dp_command(
 
     Example: shoal dp people.csv --epsilon 1 -k 20 --bounds age=0..120,income=0..200000 -o private.csv
     """
-    from shoal.cli.terminal import drawn_progress
     from shoal.dp.private_release import release
     from shoal.tables.targets import check_targets
 
@@ -114,9 +112,9 @@ def dp_command(
         "k": k, "delta": delta, "cells": cells, "alpha": alpha, "beta": beta, "records": records, "output": output_type,
         "neighbours": neighbours, "split_criterion": split_criterion, "structure": structure, "order": order,
     }  # fmt: skip
-    with with_standard_output(output, given.values["format"], json=given.json) as place:
+    with given.output_file(output) as place:
         manifest = check_targets(place, manifest, None, inputs=given.inputs(file, schema), overwrite=force)
-        with drawn_progress(quiet=given.silent) as progress:
+        with given.progress() as progress:
             made = release(
                 file,
                 epsilon=epsilon,
@@ -139,7 +137,7 @@ def dp_command(
             paths = made.write(place, manifest=manifest, overwrite=force)
     if given.json:
         flags.print_manifest(manifest)
-    elif not given.quiet and not is_standard(output):
+    elif not given.quiet and str(output) != "-":
         _draw(made, paths)
 
 

@@ -51,9 +51,9 @@ def evaluate_command(
     Example: shoal evaluate people.csv safe.csv --quasi age,income,region --confidential diagnosis
     """
     from shoal.api.evaluation import evaluate
-    from shoal.cli.terminal import console, draw_rows, drawn_progress, printable
+    from shoal.cli.terminal import console, draw_rows, printable
 
-    with drawn_progress(quiet=given.silent) as progress:
+    with given.progress() as progress:
         risks, uses = evaluate(
             original, released, schema=given.schema, **given.columns(), control=control, population=population,
             sampling_fraction=sampling_fraction,

@@ -12,19 +12,24 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.log_file import logged
-from shoal.cli.standard_files import with_standard_input
 from shoal.errors import ParameterError
+
+if TYPE_CHECKING:
+    from shoal.core.progress import Progress
+
+INPUTS = ("file", "original", "released", "control", "population")
+"""Arguments of commands that are tables to read, each a file or - for standard input."""
 
 
 def path_or_uri(text: str) -> Any:
     """Return a path, or the URI of a database as it is."""
-    from shoal.tables.databases import is_database
+    from shoal.tables.files import is_database
 
     return text if is_database(text) else Path(text)
 
@@ -312,6 +317,24 @@ class Given:
         """The schema file."""
         return self.values.get("schema")
 
+    def progress(self) -> AbstractContextManager[Progress]:
+        """Return the progress of a command: drawn on the terminal, and its stages in the log file if there is one."""
+        if self.silent and self.values.get("log") is None:
+            from shoal.core.progress import SILENT
+
+            return nullcontext(SILENT)
+        from shoal.cli.terminal import drawn_progress
+
+        return drawn_progress(quiet=self.silent)
+
+    def output_file(self, output: Path) -> AbstractContextManager[Path]:
+        """Return the file to write; where the output is -, a private one that is printed at the end."""
+        if str(output) != "-":
+            return nullcontext(output)
+        from shoal.cli.standard_files import with_standard_output
+
+        return with_standard_output(self.values["format"], json=self.json)
+
     def inputs(self, *files: Path | None) -> list[Path]:
         """Return the files that a command reads, which no output may replace: those named here and by options."""
         named = [
@@ -435,10 +458,17 @@ def command(*groups: str, without: Sequence[str] = ()) -> Callable[[Callable[...
         def run(**values: Any) -> None:
             given = Given({name: values.pop(name) for name in shared})
             use_threads(given.values.get("threads"))
-            name = function.__name__.removesuffix("_command")
-            standard = with_standard_input(values, given.values.get("format"))
-            with logged(given.values.get("log"), name), standard as files:
-                function(given, **files)
+            with ExitStack() as around:
+                if given.values.get("log") is not None:
+                    from shoal.cli.log_file import logged
+
+                    around.enter_context(logged(given.values["log"], function.__name__.removesuffix("_command")))
+                standard = [name for name in INPUTS if str(values.get(name)) == "-"]
+                if standard:
+                    from shoal.cli.standard_files import with_standard_input
+
+                    values |= around.enter_context(with_standard_input(standard, given.values.get("format")))
+                function(given, **values)
 
         parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
         run.__signature__ = signature.replace(parameters=[*parameters, *added])  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shoal.core.progress import Progress
-from shoal.errors import FileProblem, ShoalError, one_line
+from shoal.errors import FileProblem, ShoalError, exit_code, one_line
 
 _open: list[int] = []
 
@@ -27,11 +27,8 @@ def write_line(text: str, level: str = "info") -> None:
 
 
 @contextmanager
-def logged(path: Path | None, command: str) -> Iterator[None]:
-    """Keep a log while a command runs; without a path nothing is done."""
-    if path is None:
-        yield
-        return
+def logged(path: Path, command: str) -> Iterator[None]:
+    """Keep a log while a command runs."""
     from shoal import __version__
     from shoal.tables.atomic import written_files
 
@@ -63,13 +60,6 @@ def logged(path: Path | None, command: str) -> Iterator[None]:
         write_line(f"{command} ends with exit code {code}")
         _open.remove(descriptor)
         os.close(descriptor)
-
-
-def exit_code(problem: ShoalError) -> int:
-    """Return the exit code of an error of a user: 1 where a requirement is violated, 2 for wrong use."""
-    from shoal.errors import GroupTooSmall, RequirementNotMet
-
-    return 1 if isinstance(problem, GroupTooSmall | RequirementNotMet) else 2
 
 
 def _is_log(path: Path) -> bool:

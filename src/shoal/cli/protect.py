@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from shoal.cli import flags
-from shoal.cli.standard_files import is_standard, with_standard_output
 
 
 @flags.command("roles", "persons", "histories", "treatment", "models", "reading", "output")
@@ -81,9 +81,7 @@ def protect_command(
 
     Example: shoal protect people.csv -k 5 --quasi age,income --confidential diagnosis --identifiers name -o safe.csv
     """
-    from shoal.api.compiling import compiling_ahead
     from shoal.api.protect import protect
-    from shoal.cli.terminal import draw_release, drawn_progress
     from shoal.tables.targets import check_targets, files_beside, holder_record_path
 
     arguments: dict[str, Any] = {
@@ -118,9 +116,8 @@ def protect_command(
                 given, file, k, arguments | {"engine": engine, "output": output, "overwrite": force}, files
             )
             return
-    more = any(given.values.get(name) is not None for name in ("l", "p", "alpha", "t", "beta", "unit"))
-    printed = is_standard(output)
-    with with_standard_output(output, given.values["format"], json=given.json) as place:
+    printed = str(output) == "-"
+    with given.output_file(output) as place:
         beside = files_beside(place)
         record = holder_record_path(beside, holder_record or ("none" if printed else None))
         manifest = check_targets(
@@ -133,7 +130,7 @@ def protect_command(
             inputs=given.inputs(file, previous),
             overwrite=force,
         )
-        with drawn_progress(quiet=given.silent) as progress, compiling_ahead(method, requirements=more):
+        with given.progress() as progress, _compiling(method, given):
             release = protect(file, k, **arguments, read_identifiers=record is not None, progress=progress)
             progress.stage("writing")
             paths = release.write(
@@ -149,11 +146,25 @@ def protect_command(
     if given.json:
         flags.print_manifest(manifest)
     elif not given.quiet and not printed:
+        from shoal.cli.terminal import draw_release
+
         draw_release(release, paths, confidential=[path for path in (record, report, save) if path is not None])
+
+
+def _compiling(method: str, given: flags.Given) -> AbstractContextManager[None]:
+    """Return what compiles loops of the default method in a second process, where they have to be compiled."""
+    if method not in {"auto", "annealing"}:
+        return nullcontext()
+    from shoal.api.compiling import compiling_ahead
+
+    more = any(given.values.get(name) is not None for name in ("l", "p", "alpha", "t", "beta", "unit"))
+    return compiling_ahead(method, requirements=more)
 
 
 def method_options(method: str, texts: list[str] | None, max_suppressed: float | None = None) -> dict[str, Any]:
     """Return the options of a method as values; each text is one option, whose value may contain commas."""
+    if not texts and max_suppressed is None:
+        return {}
     import shoal
 
     info = shoal.get_method(method)

@@ -32,7 +32,7 @@ def protect_by_engine(
         Further output files that were asked for, by option; none of them is written in parts.
     """
     from shoal.api.protect import protect
-    from shoal.cli.terminal import draw_parts_release, drawn_progress
+    from shoal.cli.terminal import draw_parts_release
 
     for option, path in files.items():
         if path is not None and str(path) != "none":
@@ -40,7 +40,7 @@ def protect_by_engine(
                 f"{option} needs the whole table in memory, and --engine {arguments['engine']} protects it in parts; "
                 f"leave out {option}, or take --engine local"
             )
-    with drawn_progress(quiet=given.silent) as progress:
+    with given.progress() as progress:
         release = protect(file, k, **arguments, progress=progress)
     if given.json:
         print(release.manifest_json(), end="")  # noqa: T201 - the result of the command

@@ -24,9 +24,9 @@ def run_command(
     Example: shoal run release.toml --force
     """
     from shoal.api.repeat import run_again
-    from shoal.cli.terminal import draw_release, drawn_progress
+    from shoal.cli.terminal import draw_release
 
-    with drawn_progress(quiet=given.silent) as progress:
+    with given.progress() as progress:
         release, paths, confidential = run_again(file, overwrite=force, progress=progress)
     if given.json:
         flags.print_manifest(paths[1])

@@ -10,7 +10,7 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,52 +18,30 @@ from typing import Any
 
 from shoal.errors import FileProblem, ParameterError
 
-_INPUTS = ("file", "original", "released", "control", "population")
-
-
-def is_standard(path: Any) -> bool:
-    """Return whether a path means standard input or output.
-
-    Examples
-    --------
-    >>> is_standard(Path("-")), is_standard(Path("a.csv"))
-    (True, False)
-    """
-    return str(path) == "-"
-
 
 @contextmanager
-def with_standard_input(values: Mapping[str, Any], kind: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the arguments of a command, with a private copy of standard input in place of ``-``."""
-    named = [name for name in _INPUTS if is_standard(values.get(name))]
-    if not named:
-        yield dict(values)
-        return
-    if len(named) > 1:
+def with_standard_input(names: Sequence[str], kind: str | None) -> Iterator[dict[str, Any]]:
+    """Yield a private copy of standard input as the argument of a command that is ``-``."""
+    if len(names) > 1:
         raise ParameterError("standard input is one table; name a file for the other")
     with TemporaryDirectory(prefix="shoal-") as folder:
         path = Path(folder, f"standard-input.{_known(kind, 'input')}")
         with path.open("xb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield dict(values) | {named[0]: path}
+        yield {names[0]: path}
 
 
 @contextmanager
-def with_standard_output(output: Path, kind: str | None, *, json: bool = False) -> Iterator[Path]:
-    """Yield the file to write; where the output is ``-``, a private one that is copied to standard output at the end.
+def with_standard_output(kind: str | None, *, json: bool = False) -> Iterator[Path]:
+    """Yield a private file to write, which is copied to standard output at the end.
 
     Parameters
     ----------
-    output
-        The output of the command.
     kind
         The format of standard output.
     json
         Whether a manifest is printed as well, which cannot share standard output with the table.
     """
-    if not is_standard(output):
-        yield output
-        return
     if json:
         raise ParameterError("--json prints to standard output, and so does -o -; name a file for the table")
     with TemporaryDirectory(prefix="shoal-") as folder:

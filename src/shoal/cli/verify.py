@@ -54,10 +54,9 @@ def verify_command(
     if k is None:
         raise ParameterError("name what is verified: -k with --quasi, or the manifest of the release with --manifest")
     from shoal.api.checks import assess, requirements_of
-    from shoal.cli.terminal import drawn_progress
 
     requirements = requirements_of(k, delta=delta, **given.requirements())  # raises before the file is read
-    with drawn_progress(quiet=given.silent) as progress:
+    with given.progress() as progress:
         assessment = assess(
             file,
             schema=given.schema,
@@ -87,9 +86,9 @@ def verify_command(
 def _verify_rules(given: flags.Given, file: Path, rules: str, populations: Path | None) -> None:
     """Check a file against a rule book, line by line."""
     from shoal.api.rule_check import check_rules
-    from shoal.cli.terminal import console, drawn_progress, printable
+    from shoal.cli.terminal import console, printable
 
-    with drawn_progress(quiet=given.silent) as progress:
+    with given.progress() as progress:
         check = check_rules(
             file, rules, populations=populations, schema=given.schema, **given.columns(), **given.counting(),
             **given.released(), read_options=given.read_options(), progress=progress,
@@ -115,7 +114,7 @@ def _verify_release(
 ) -> None:
     """Check a file against its manifest, which states roles and requirements."""
     from shoal.api.release_check import verify_release
-    from shoal.cli.terminal import console, drawn_progress, printable
+    from shoal.cli.terminal import console, printable
 
     stated = {**given.columns(), **given.requirements(), **given.released(), **further, "schema": given.schema}
     named = [name for name, value in stated.items() if value is not None]
@@ -123,7 +122,7 @@ def _verify_release(
         raise ParameterError(
             f"--{named[0].replace('_', '-')} is stated by the manifest; give --manifest, or roles and requirements"
         )
-    with drawn_progress(quiet=given.silent) as progress:
+    with given.progress() as progress:
         check = verify_release(
             file, manifest, signature=signature, signer=signer, read_options=given.read_options(), progress=progress
         )

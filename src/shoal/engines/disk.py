@@ -23,9 +23,7 @@ from shoal.engines.parts_evidence import ReleasedColumns, check_parts_loss, part
 from shoal.engines.recount_parts import BUCKET_ROWS, BucketedRows, PartsRecount
 from shoal.engines.spill import Spill
 from shoal.errors import RequirementNotMet
-from shoal.flow.derived_columns import check_derived
-from shoal.flow.relinked import check_relinking
-from shoal.flow.remarks import Remark
+from shoal.flow.remarks import Remark, check_accepted
 from shoal.schema.plan import JsonDict, Plan
 from shoal.tables.parquet_parts import ParquetParts
 from shoal.tables.parquet_release import ParquetFolder
@@ -131,10 +129,7 @@ def protect_to_folder(
     remarks = parts_remarks(run, planned, figures, noted, counted)
     if not accepted.loss:
         check_parts_loss(planned.profile, figures, noted, plan.requirements.k)
-    if not accepted.relinking:
-        check_relinking(remarks)
-    if not accepted.derived:
-        check_derived(remarks)
+    check_accepted(remarks, relinking=accepted.relinking, derived=accepted.derived)
     output = {
         "records": records, "columns": len(written.names), "fingerprint": f"sha256:{written.fingerprint()}",
         **file_entries(written.files, single),

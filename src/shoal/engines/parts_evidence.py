@@ -23,9 +23,9 @@ from shoal.flow.manifest import ManifestParts, manifest_of_parts, stated_plan_di
 from shoal.flow.relinked import person_remarks
 from shoal.flow.remarks import HEAVY_LOSS, Remark, cell_remarks, known_remarks
 from shoal.flow.units import UnitIndex, positions
+from shoal.schema.column_words import looks_like_identifier
 from shoal.schema.columns import Recode, Role
 from shoal.schema.plan import JsonDict, Plan
-from shoal.schema.role_proposal import looks_like_identifier
 from shoal.tables import Table
 from shoal.tables.value_codes import comparable_values
 

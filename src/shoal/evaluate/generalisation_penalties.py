@@ -18,9 +18,9 @@ from shoal.core.grouping import Groups
 from shoal.core.text import text_of
 from shoal.errors import DataError
 from shoal.recoding.penalties import extent_penalty, tree_penalty
+from shoal.schema.column_words import bare_schema
 from shoal.schema.columns import Kind, names_list
 from shoal.schema.hierarchy_sources import hierarchy_of
-from shoal.schema.inference import bare_schema
 from shoal.tables import Table
 
 Floats = NDArray[np.float64]

@@ -12,22 +12,6 @@ from shoal.flow.prepare import Prepared
 from shoal.methods.contract import ColumnCost
 from shoal.schema.columns import Kind, Missing, Recode
 
-_LIKE_MEANS = {Recode.MEAN, Recode.MEDOID, Recode.SET, Recode.HIERARCHY}
-"""Representatives of numbers that are searched by the squared error to the mean."""
-
-
-def mixed_costs(prepared: Prepared) -> bool:
-    """Return whether the loss of some of several columns is not the squared error to the mean of all records.
-
-    One column of numbers or positions in an order has a method of its own, which finds the optimum; not where cells
-    are missing.
-    """
-    if prepared.by_known or prepared.aside:
-        return True
-    columns = prepared.schema.quasi
-    other = [column.kind != Kind.NUMERIC or column.default_recode not in _LIKE_MEANS for column in columns]
-    return len(columns) > 1 and any(other)
-
 
 def column_costs(prepared: Prepared) -> tuple[ColumnCost, ...]:
     """Return what replaces the values of each quasi-identifier."""

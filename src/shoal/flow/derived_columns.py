@@ -18,7 +18,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import DerivedNotAccepted
 from shoal.flow.prepare import Prepared
 from shoal.schema.columns import Role, Schema
 from shoal.tables import Table
@@ -268,13 +267,3 @@ def _codes(table: Table, name: str, known: dict[str, NDArray[np.int64]]) -> NDAr
         known[name] = ranks.cast(pl.Int64).fill_null(-1).to_numpy()
         known[name] = np.unique(known[name], return_inverse=True)[1].reshape(-1).astype(np.int64)
     return known[name]
-
-
-def check_derived(remarks: tuple[object, ...]) -> None:
-    """Raise where unchanged columns give a protected one back exactly, which a user has to accept."""
-    found = [str(remark) for remark in remarks if getattr(remark, "code", "") == "derived-exactly"]
-    if found:
-        raise DerivedNotAccepted(
-            f"{'; '.join(found)}: nothing was released; declare one of these columns as a quasi-identifier too, drop "
-            "it as an identifier, or accept it with --accept-derived (Python: accept_derived=True)"
-        )

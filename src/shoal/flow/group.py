@@ -16,18 +16,18 @@ from shoal.core.arguments import checked
 from shoal.core.grouping import Grouping, canonical_labels, canonical_order, check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
-from shoal.flow.column_costs import column_costs, mixed_costs
 from shoal.flow.prepare import Integers, Masks, MethodData, Prepared
-from shoal.flow.resolved import Inputs, resolved_methods, run_resolved
 from shoal.methods.contract import Array, ColumnCost, Diagnostic, Objective, OptionValue, Outcome
 from shoal.methods.registry import MethodInfo, get_method
-from shoal.methods.running import run
-from shoal.schema.columns import Column, Kind
+from shoal.methods.running import Inputs, run
+from shoal.schema.columns import Column, Kind, Recode
 from shoal.schema.plan import MethodCall
 from shoal.schema.requirements import Requirements
 
 FULL_DOMAIN = "full-domain"
 """The method that has one level of generalisation per column for the whole table."""
+LIKE_MEANS = {Recode.MEAN, Recode.MEDOID, Recode.SET, Recode.HIERARCHY}
+"""Representatives of numbers that are searched by the squared error to the mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +218,11 @@ def group_records(
     call = replace(call, options=info.check_options(call.options))
     blocks = find_blocks(prepared, requirements) if blocks is None else blocks
     data = data or MethodData(prepared, blocks.suppressed)
-    costs = column_costs(prepared)
+    costs: Sequence[ColumnCost] = ()
+    if "column_costs" in info.injected:
+        from shoal.flow.column_costs import column_costs
+
+        costs = column_costs(prepared)
     array: Array
     if info.name == FULL_DOMAIN:
         from shoal.flow.leaf_codes import check_one_coding, leaf_codes
@@ -261,7 +265,20 @@ def method_for(prepared: Prepared, call: MethodCall) -> MethodInfo:
     """Return the method of a call: its variant for categories only, or for columns that are not all means."""
     if prepared.schema.nominal:
         return get_method(call.name, "codes")
-    return get_method(call.name, "mixed" if prepared.many_categories or mixed_costs(prepared) else "points")
+    return get_method(call.name, "mixed" if prepared.many_categories or _mixed_costs(prepared) else "points")
+
+
+def _mixed_costs(prepared: Prepared) -> bool:
+    """Return whether the loss of some of several columns is not the squared error to the mean of all records.
+
+    One column of numbers or positions in an order has a method of its own, which finds the optimum; not where cells
+    are missing.
+    """
+    if prepared.by_known or prepared.aside:
+        return True
+    columns = prepared.schema.quasi
+    other = [column.kind != Kind.NUMERIC or column.default_recode not in LIKE_MEANS for column in columns]
+    return len(columns) > 1 and any(other)
 
 
 def find_blocks(prepared: Prepared, requirements: Requirements) -> Blocks:
@@ -293,49 +310,9 @@ def find_blocks(prepared: Prepared, requirements: Requirements) -> Blocks:
         strata = [part for rows in strata for part in split_by_applicability(rows, prepared.aside, k, units)]
     if not patterns:
         return Blocks(tuple(strata) if not prepared.aside else tuple(sorted(strata, key=lambda part: int(part[0]))))
-    suppressed = {name: np.zeros(n, bool) for name in patterns}
-    members = []
-    for records in strata:
-        rows = np.column_stack([mask[records] for mask in patterns.values()])
-        for inside, pattern in _merge_rare_patterns(rows, k, None if units is None else units[records]):
-            members.append(records[inside])
-            for position, name in enumerate(patterns):
-                if pattern[position]:
-                    suppressed[name][records[inside]] = True
-    added = {name: int((suppressed[name] & ~mask).sum()) for name, mask in patterns.items()}
-    added = {name: count for name, count in added.items() if count}
-    ordered = tuple(sorted(members, key=lambda block: int(block[0])))
-    return Blocks(ordered, {name: suppressed[name] for name in added}, added)
+    from shoal.flow.missing_patterns import split_by_pattern
 
-
-def _merge_rare_patterns(
-    patterns: NDArray[np.bool_], k: int, units: Integers | None = None
-) -> list[tuple[Integers, NDArray[np.bool_]]]:
-    """Return the records of each missingness pattern; a pattern with fewer than k records or units joins another.
-
-    Two patterns join by taking the missing columns of both, which suppresses values; the pair that suppresses the
-    fewest cells joins.
-    """
-    distinct, which, counts = np.unique(patterns, axis=0, return_inverse=True, return_counts=True)
-    order = np.argsort(which.reshape(-1), kind="stable")
-    members = np.split(order, np.cumsum(counts)[:-1])
-
-    def counted() -> Integers:
-        return counts if units is None else np.array([np.unique(units[rows]).size for rows in members])
-
-    while counts.size > 1 and (found := counted()).min() < k:
-        rare = int(found.argmin())
-        newly_rare = (distinct & ~distinct[rare]).sum(axis=1) * counts[rare]
-        newly_other = (distinct[rare] & ~distinct).sum(axis=1) * counts
-        cost = newly_rare + newly_other
-        cost[rare] = np.iinfo(cost.dtype).max
-        other = int(cost.argmin())
-        distinct[other] |= distinct[rare]
-        counts[other] += counts[rare]
-        members[other] = np.sort(np.concatenate([members[other], members[rare]]))
-        del members[rare]
-        distinct, counts = np.delete(distinct, rare, axis=0), np.delete(counts, rare)
-    return list(zip(members, distinct, strict=True))
+    return split_by_pattern(strata, patterns, n, k, units)
 
 
 def _method_input(prepared: Prepared, info: MethodInfo, call: MethodCall, data: MethodData, k: int) -> Array:
@@ -382,7 +359,10 @@ def _run_blocks(
 ) -> list[Outcome]:  # fmt: skip
     n = len(array)
     outcomes = []
-    repeated = resolved_methods(call, len(blocks))
+    if call.resolved:
+        from shoal.flow.resolved import resolved_methods, run_resolved
+
+        repeated = resolved_methods(call, len(blocks))
     for number, records in enumerate(blocks.members):
         inside = array if records.size == n else array[records]
         share = None if call.time_limit is None else call.time_limit * records.size / n
@@ -393,7 +373,7 @@ def _run_blocks(
             "units": None if units is None else canonical_labels(units[records]),
             "observed": None if columns.observed is None else columns.observed[records],
         }  # fmt: skip
-        if repeated:
+        if call.resolved:
             outcomes.append(run_resolved(repeated[number], info, inside, k, inputs))
         else:
             outcomes.append(run(info, inside, k, **inputs, **call.options))

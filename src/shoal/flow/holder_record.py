@@ -30,7 +30,6 @@ from shoal.errors import FileProblem
 from shoal.flow.manifest import exact_loss
 from shoal.flow.prepare import Integers
 from shoal.flow.record_identity import Words, record_hashes
-from shoal.flow.units import read_units
 from shoal.schema.columns import Schema
 from shoal.schema.plan import JsonDict, Plan, plain_value
 from shoal.schema.requirements import Of
@@ -238,6 +237,8 @@ def _groups_around(released: Released, original: Table, rows: Integers) -> dict[
     """
     if released.person_groups is None:
         return {}
+    from shoal.flow.units import read_units
+
     units = read_units(original, released.schema, ordered=False)
     assert units is not None
     owners = units.unit if released.plan.of == Of.HISTORIES else units.owners(released.schema)
@@ -272,11 +273,11 @@ def hashed_columns(schema: Schema, table: Table) -> dict[str, tuple[str, ...]]:
 
 def full_plan(plan: Plan, original: Table) -> JsonDict:
     """Return a plan with the hierarchies that it names, whether they were given as a file, a word or a tree."""
-    from shoal.schema.hierarchy_sources import hierarchy_of
-
     stated: JsonDict = plan.to_dict()
     for entry, column in zip(stated["schema"]["columns"], plan.schema.columns, strict=True):
         if column.hierarchy is not None:
+            from shoal.schema.hierarchy_sources import hierarchy_of
+
             entry["hierarchy_tree"] = plain_value(hierarchy_of(column, original))
     return stated
 

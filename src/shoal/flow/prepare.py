@@ -20,11 +20,8 @@ from shoal.core.arguments import checked
 from shoal.core.grouping import check_k
 from shoal.errors import DataError, MissingValues, ParameterError
 from shoal.flow.encoding import MAX_CATEGORIES, CategoryEncoding, Encoding, Floats, sampling_weights
-from shoal.flow.units import UnitIndex, check_dominant, read_units
 from shoal.methods.contract import MIXED_DISTANCE, Array, DataKind
 from shoal.schema.columns import Kind, Missing, Schema
-from shoal.schema.inference import check_roles
-from shoal.schema.number_marks import check_marks
 from shoal.schema.requirements import Requirements
 from shoal.tables import Table
 from shoal.tables.value_codes import missing_mask
@@ -32,6 +29,7 @@ from shoal.tables.value_codes import missing_mask
 if TYPE_CHECKING:
     from shoal.flow.not_applicable import NotApplicable
     from shoal.flow.stepped import Stepped
+    from shoal.flow.units import UnitIndex
     from shoal.privacy.value_encoding import ValueEncoding
 
 CHECKED_BYTES = 10_000_000
@@ -355,8 +353,14 @@ def prepare(table: Table, encoding: Encoding, *, k: int | None = None, steps: St
         check_k(k, max(table.n_rows, 2))
     if steps is not None and not hasattr(steps, "fitted"):
         raise ParameterError(f"steps must come from shoal.apply_steps, not {type(steps).__name__}")
-    check_roles(table, schema)
-    check_marks(table, schema)
+    if schema.undecided or not {*table.names} <= {column.name for column in schema.columns}:
+        from shoal.schema.inference import check_roles
+
+        check_roles(table, schema)
+    if any(column.kind == Kind.NOMINAL and not column.kind_stated for column in schema.quasi):
+        from shoal.schema.number_marks import check_marks
+
+        check_marks(table, schema)
     aside: Mapping[str, NotApplicable] = {}
     if any(column.not_applicable for column in schema.quasi):
         from shoal.flow.not_applicable import check_applicable, set_aside
@@ -369,8 +373,6 @@ def prepare(table: Table, encoding: Encoding, *, k: int | None = None, steps: St
     masks = {name: mask for name, mask in masks.items() if mask.any()}
     policies = {name: schema[name].missing or schema.missing for name in masks}
     check_missing({name: int(mask.sum()) for name, mask in masks.items()}, policies, schema, table.n_rows, k)
-    units = read_units(table, schema)
-    check_dominant(units, schema)
     return Prepared(
         table,
         encoding,
@@ -378,7 +380,7 @@ def prepare(table: Table, encoding: Encoding, *, k: int | None = None, steps: St
         {name: mask for name, mask in masks.items() if policies[name] == Missing.BY_PATTERN},
         {name: int(mask.sum()) for name, mask in masks.items() if policies[name] == Missing.IMPUTE},
         sampling_weights(table, schema),
-        units,
+        _units(table, schema),
         by_known={name: mask for name, mask in masks.items() if policies[name] in KNOWN_CELLS},
         aside=aside,
         steps=steps,
@@ -405,6 +407,17 @@ def check_missing(
             f"--missing category works for nominal columns only, but there are missing values in {listed}; choose "
             "fill, suppress, by-pattern or impute for these",
         )
+
+
+def _units(table: Table, schema: Schema) -> UnitIndex | None:
+    """Return the person and the household of each row, where the schema has them."""
+    if schema.unit is None and schema.household is None and schema.time is None:
+        return None
+    from shoal.flow.units import check_dominant, read_units
+
+    units = read_units(table, schema)
+    check_dominant(units, schema)
+    return units
 
 
 def _strata(table: Table, names: tuple[str, ...]) -> Integers | None:

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.errors import ParameterError
+from shoal.flow.prepare import Integers
 from shoal.flow.released import recount_table
-from shoal.flow.units import Integers, UnitIndex, require_same_persons
 from shoal.privacy.k_anonymity import Classes, require_k
 from shoal.schema.columns import Schema
 from shoal.schema.requirements import Of, Requirements
 from shoal.tables import Table, read_table
-from shoal.tables.csv_writer import dialect_for
 from shoal.tables.files import format_of
 from shoal.tables.written import WrittenFile, read_back, written_numbers
 
 if TYPE_CHECKING:
+    from shoal.flow.units import UnitIndex
     from shoal.privacy.value_encoding import ValueEncoding
 
 
@@ -83,6 +83,8 @@ def recount_file(
         position = persons.order if of == Of.HISTORIES else None
         if schema.code is not None:
             codes = written_numbers(path, target, table, [schema.code])
+            from shoal.flow.units import require_same_persons
+
             require_same_persons(codes, persons.unit)
             if of in {Of.UNITS, Of.HISTORIES}:  # the rows of a person are in order
                 units, position = codes, None if position is None else np.arange(codes.size)
@@ -102,6 +104,8 @@ def _reread(path: Path, target: Path, table: Table) -> Table:
     """Read the file as any other, with every column of a text file as it is written there."""
     if format_of(target).family != "text":
         return read_table(path)
+    from shoal.tables.csv_writer import dialect_for
+
     dialect = dialect_for(table, target)
     return read_table(
         path, delimiter=dialect.delimiter, encoding=dialect.encoding, decimal=dialect.decimal,

@@ -20,11 +20,9 @@ from shoal.core.text import text_of
 from shoal.errors import LossNotAccepted, ParameterError, RequirementNotMet, SchemaError
 from shoal.flow.group import Grouped, MethodRun
 from shoal.flow.manifest import build_manifest
-from shoal.flow.prepare import Prepared
+from shoal.flow.prepare import Integers, Prepared
 from shoal.flow.recode import Recoded
 from shoal.flow.remarks import Remark, release_remarks
-from shoal.flow.row_order import RowOrder, draw_order, unchanged_order
-from shoal.flow.units import Integers, UnitIndex, codes_of
 from shoal.methods.contract import Outcome
 from shoal.privacy.k_anonymity import Classes, class_labels, count_classes, require_k, verify_k
 from shoal.recoding.loss import Loss
@@ -37,8 +35,10 @@ from shoal.tables.value_codes import comparable_values
 
 if TYPE_CHECKING:
     from shoal.flow.kept_moments import KeptMoments
+    from shoal.flow.row_order import RowOrder
     from shoal.flow.second_release import SecondRelease
     from shoal.flow.stepped import FittedSteps
+    from shoal.flow.units import UnitIndex
     from shoal.privacy.assessment import Assessment
     from shoal.privacy.confidential import Values
     from shoal.privacy.equivalence_classes import EquivalenceClasses
@@ -229,9 +229,7 @@ def release_table(
         Raises if the recount finds a requirement violated: nothing is released then.
     """
     progress.stage("verifying")
-    order, persons = draw_order(plan.schema, prepared.n, units=prepared.units), prepared.units
-    if order is None and prepared.input_rows is not None:
-        order = unchanged_order(prepared.n)
+    order, persons = _order(plan.schema, prepared), prepared.units
     grouping, outcome = grouped.grouping, grouped.outcome
     if order is not None:
         recoded = replace(recoded, table=order.table(recoded.table))
@@ -267,6 +265,15 @@ def _labels_around(groups: Grouping | None, order: RowOrder | None) -> Integers 
     if groups is None or order is None:
         return None if groups is None else groups.labels
     return np.asarray(groups.labels[order.original_rows])
+
+
+def _order(schema: Schema, prepared: Prepared) -> RowOrder | None:
+    """Return the order of the released rows; None where it is that of the original, and all rows are released."""
+    if not schema.random_order and prepared.input_rows is None:
+        return None
+    from shoal.flow.row_order import draw_order, unchanged_order
+
+    return draw_order(schema, prepared.n, units=prepared.units) or unchanged_order(prepared.n)
 
 
 def with_code(table: Table, name: str, codes: Integers) -> Table:
@@ -327,6 +334,8 @@ def recount_table(
         raise ParameterError(f"k counts {of.noun}, so the recount needs the code of each row and of nothing else")
     position = None if persons is None else persons.order
     if schema.code is not None and persons is not None:
+        from shoal.flow.units import codes_of
+
         codes = codes_of(table, schema.code, persons.unit)
         if of in {Of.UNITS, Of.HISTORIES}:
             units, position = codes, None  # the rows of a person are in order

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 
 from shoal.core.grouping import canonical_labels
 from shoal.core.row_classes import distinct_per_class
-from shoal.errors import LinksNotAccepted
 from shoal.flow.prepare import Prepared
 from shoal.flow.units import UnitIndex
 from shoal.privacy.k_anonymity import class_labels
-from shoal.schema.columns import Role
 from shoal.schema.constant_columns import constant_columns
-from shoal.schema.person_numbers import RepeatedNumber, repeated_numbers
 from shoal.schema.plan import Plan
 from shoal.schema.requirements import Of
 from shoal.tables import Table
@@ -117,24 +114,3 @@ def original_remarks(plan: Plan, prepared: Prepared) -> list[PersonRemark]:
         )
         remarks.append(PersonRemark("constant-columns", text))
     return remarks
-
-
-def asked_persons(plan: Plan, prepared: Prepared) -> list[RepeatedNumber]:
-    """Return the columns that look like the number of a person and repeat, where no unit and no ``of`` is stated."""
-    schema = plan.schema
-    if schema.unit is not None or plan.requirements.of is not None:
-        return []
-    columns = [column for column in schema.columns if column.name not in {schema.household, schema.time}]
-    unclear = [column.name for column in columns if column.role in {Role.IDENTIFIER, Role.OTHER}]
-    return repeated_numbers(prepared.table, [column.name for column in columns], unclear)
-
-
-def check_relinking(remarks: tuple[object, ...]) -> None:
-    """Raise where the rows of too many persons can be put together again, which a user has to accept."""
-    for remark in remarks:
-        if getattr(remark, "code", "") == "relinking":
-            raise LinksNotAccepted(
-                f"{remark}: nothing was released; drop or coarsen these columns, declare them as quasi-identifiers, "
-                'protect whole histories with --of histories (Python: of="histories"), or accept it with '
-                "--accept-relinking (Python: accept_relinking=True)"
-            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,23 +10,22 @@ import numpy as np
 import polars as pl
 
 from shoal.core.group_statistics import largest_shares
+from shoal.errors import DerivedNotAccepted, LinksNotAccepted
 from shoal.flow.derived_columns import derived_columns
 from shoal.flow.group import Grouped
 from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
-from shoal.flow.relinked import asked_persons, original_remarks, person_remarks
-from shoal.flow.units import UnitIndex
 from shoal.methods.contract import Outcome
-from shoal.schema.column_words import words_of
+from shoal.schema.column_words import FEW_CODES, looks_like_identifier, named_as_person, words_of
 from shoal.schema.columns import Kind, Recode, ReleaseWeight, Role
-from shoal.schema.kind_proposal import FEW_CODES, propose_kind
 from shoal.schema.plan import Plan
-from shoal.schema.role_proposal import looks_like_identifier
 from shoal.tables.clean_copy import left_out
 
 if TYPE_CHECKING:
     from shoal.flow.known_cells import ChangedCells
     from shoal.flow.released import Recount
+    from shoal.flow.units import UnitIndex
+    from shoal.schema.person_numbers import RepeatedNumber
 
 DOMINANT_SHARE = 0.8
 """The share of the sampling weight of a group above which one record dominates it: the (1, 80 %) dominance rule."""
@@ -66,17 +65,64 @@ def release_remarks(
         The persons of its rows.
     """
     remarks = [*_remarks(prepared, grouped, recoded), *known_remarks(plan, recount), *_second_weights(prepared)]
-    remarks += [Remark(found.code, None, found.text) for found in person_remarks(plan, recoded.table, persons)]
+    if persons is not None:
+        from shoal.flow.relinked import person_remarks
+
+        remarks += [Remark(found.code, None, found.text) for found in person_remarks(plan, recoded.table, persons)]
     remarks += _code_remarks(prepared)
     remarks += _moment_remarks(recoded)
     remarks += [Remark(found.code, found.column, found.sentence) for found in derived_columns(prepared)]
-    remarks += [Remark(found.code, None, found.text) for found in original_remarks(plan, prepared)]
+    if persons is not None or prepared.whole is not None:
+        from shoal.flow.relinked import original_remarks
+
+        remarks += [Remark(found.code, None, found.text) for found in original_remarks(plan, prepared)]
     if prepared.steps is not None:
         from shoal.flow.released_steps import step_remarks
 
         remarks += [Remark(*found) for found in step_remarks(plan, prepared)]
-    remarks += [Remark("several-rows", found.column, found.warning) for found in asked_persons(plan, prepared)]
+    remarks += [Remark("several-rows", found.column, found.warning) for found in _asked_persons(plan, prepared)]
     return tuple(remarks)
+
+
+def _asked_persons(plan: Plan, prepared: Prepared) -> list[RepeatedNumber]:
+    """Return the columns that look like the number of a person and repeat, where no unit and no ``of`` is stated."""
+    schema = plan.schema
+    if schema.unit is not None or plan.requirements.of is not None:
+        return []
+    columns = [column for column in schema.columns if column.name not in {schema.household, schema.time}]
+    unclear = [column.name for column in columns if column.role in {Role.IDENTIFIER, Role.OTHER}]
+    if not unclear and not any(named_as_person(column.name) for column in columns):
+        return []
+    from shoal.schema.person_numbers import repeated_numbers
+
+    return repeated_numbers(prepared.table, [column.name for column in columns], unclear)
+
+
+def check_accepted(remarks: Sequence[Remark], *, relinking: bool, derived: bool) -> None:
+    """Raise for what a user has to accept, unless it is accepted.
+
+    Parameters
+    ----------
+    remarks
+        The remarks about a release.
+    relinking
+        Whether it is accepted that the rows of too many persons can be put together again.
+    derived
+        Whether it is accepted that unchanged columns give a protected one back exactly.
+    """
+    for remark in remarks:
+        if remark.code == "relinking" and not relinking:
+            raise LinksNotAccepted(
+                f"{remark}: nothing was released; drop or coarsen these columns, declare them as quasi-identifiers, "
+                'protect whole histories with --of histories (Python: of="histories"), or accept it with '
+                "--accept-relinking (Python: accept_relinking=True)"
+            )
+    found = [str(remark) for remark in remarks if remark.code == "derived-exactly"]
+    if found and not derived:
+        raise DerivedNotAccepted(
+            f"{'; '.join(found)}: nothing was released; declare one of these columns as a quasi-identifier too, drop "
+            "it as an identifier, or accept it with --accept-derived (Python: accept_derived=True)"
+        )
 
 
 def _remarks(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> tuple[Remark, ...]:
@@ -151,6 +197,8 @@ def _code_remarks(prepared: Prepared) -> tuple[Remark, ...]:
         series = prepared.table.typed(column.name)
         if not series.dtype.is_integer() or series.head(_HEAD).n_unique() > FEW_CODES:
             continue
+        from shoal.schema.kind_proposal import propose_kind
+
         if propose_kind(series, words_of(column.name), prepared.table.value_labels(column.name))[0] == Kind.NOMINAL:
             text = (
                 f'"{column.name}" has {series.drop_nulls().n_unique()} different whole numbers, which are averaged; if '

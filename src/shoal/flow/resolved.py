@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.core.progress import Progress
 from shoal.errors import ParameterError
-from shoal.methods.contract import Array, ColumnCost, Outcome
+from shoal.methods.contract import Array, Outcome
 from shoal.methods.registry import MethodInfo, get_method
-from shoal.methods.running import run
+from shoal.methods.running import Inputs, run
 from shoal.schema.plan import MethodCall, ResolvedMethod
 
 if TYPE_CHECKING:
@@ -30,21 +28,6 @@ NESTED_PERSONS = "nested-persons@1"
 """The algorithm that groups persons with nested groups of rows."""
 FLOW_ALGORITHMS = frozenset({SECOND_RELEASE, HISTORIES, NESTED_PERSONS})
 """Algorithms of the stages themselves, which are no registered methods; the plan decides whether they run."""
-
-
-class Inputs(TypedDict):
-    """The inputs that methods may declare."""
-
-    progress: Progress
-    seed: int
-    max_size: int | None
-    time_limit: float | None
-    column_weights: NDArray[np.float64]
-    nominal: NDArray[np.bool_]
-    column_costs: Sequence[ColumnCost] | None
-    record_weights: NDArray[np.float64] | None
-    units: NDArray[np.int64] | None
-    observed: NDArray[np.bool_] | None
 
 
 def resolved_call(call: MethodCall, runs: Sequence[MethodRun]) -> MethodCall:

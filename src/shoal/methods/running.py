@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,21 @@ from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
 from shoal.methods.contract import ColumnCost, Labels, Outcome
 from shoal.methods.registry import MethodInfo, get_method
+
+
+class Inputs(TypedDict):
+    """The inputs that methods may declare, as the stages pass them."""
+
+    progress: Progress
+    seed: int
+    max_size: int | None
+    time_limit: float | None
+    column_weights: NDArray[np.float64]
+    nominal: NDArray[np.bool_]
+    column_costs: Sequence[ColumnCost] | None
+    record_weights: NDArray[np.float64] | None
+    units: NDArray[np.int64] | None
+    observed: NDArray[np.bool_] | None
 
 
 def run(  # noqa: PLR0913 - one entry for all that methods may declare

@@ -13,9 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.core.equal_histories import histories_per_class
 from shoal.core.grouping import size_histogram
-from shoal.core.row_classes import distinct_per_class
 from shoal.errors import DataError, GroupTooSmall, SchemaError
 from shoal.schema.requirements import Of
 from shoal.tables import Table
@@ -108,8 +106,12 @@ def count_classes(
     if units is not None:
         labels = class_labels(table, names)
         if of == Of.HISTORIES:
+            from shoal.core.equal_histories import histories_per_class
+
             order = np.arange(labels.size) if order is None else order
             return Classes(np.bincount(labels), histories_per_class(labels, units, order), of)
+        from shoal.core.row_classes import distinct_per_class
+
         return Classes(np.bincount(labels), distinct_per_class(labels, units), of)
     columns = _columns(table, names)
     order, same = _order(columns)

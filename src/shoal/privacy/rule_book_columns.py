@@ -14,8 +14,7 @@ import narwhals as nw
 import polars as pl
 
 from shoal.privacy.rule_books import ColumnRules
-from shoal.schema.column_words import words_of
-from shoal.schema.role_proposal import looks_like_identifier
+from shoal.schema.column_words import looks_like_identifier, words_of
 from shoal.schema.value_patterns import IDENTIFYING, form_of
 from shoal.tables import Table
 

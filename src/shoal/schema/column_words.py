@@ -1,4 +1,4 @@
-"""Words in the names and labels of columns, and the role that each suggests.
+"""Words in the names and labels of columns, and what name and type of a column say before its values are looked at.
 
 English, German, French, Spanish, Italian, Dutch and the usual abbreviations of surveys and registers. A name is cut
 into words at capitals, digits and signs (``birthPlace``, ``birth_place``); a word that is not in the list is searched
@@ -11,9 +11,23 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from shoal.schema.columns import Column, Kind, Role, Schema
+
+if TYPE_CHECKING:
+    from shoal.tables import Table
 
 SHORTEST_PART = 4
 """Letters that a listed word needs to be found inside a longer one."""
+FEWEST_RECORDS = 20
+"""Equal or different values of fewer records say nothing about a column."""
+FEW_CODES = 12
+"""Whole numbers with at most so many different values are codes, unless the name or the frequencies say otherwise."""
+IDENTIFIER_SHARE = 0.2
+"""The share of different values that the number or the name of a person has at least."""
 
 
 class Meaning(StrEnum):
@@ -194,3 +208,116 @@ def first_with(words: tuple[str, ...], meaning: Meaning) -> str | None:
     """
     found = [word for word in words if meaning in meanings_of(word)]
     return next((word for word in found if word not in WEAK), found[0] if found else None)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PERSON = _words(
+    "patient pat person pers subject subj member client participant respondent individual case customer insured "
+    "beneficiary enrollee employee worker student pupil household hh h p family resident claimant donor user child "
+    "infant mother father twin player driver voter inmate usubj"
+)
+_ALONE = _words(
+    "id ids uid uuid guid nr no key number mrn ssn pid patient person subject member client participant respondent "
+    "individual customer household subj"
+)
+AMBIGUOUS = _words("no key number")  # also words, and the symbol of a gas
+NUMBER_WORDS = _words("id ids uid uuid guid nr no key number num code")
+_COMPOUND = frozenset(person + number for person in _PERSON for number in NUMBER_WORDS - {"no"})
+NOT_PERSONS = _words(
+    "hospital ward clinic doctor physician nurse school class teacher college university firm company employer "
+    "industry plant branch shop store site center centre country state region county district city town village "
+    "municipality area block tract zip postal post street house building room bed visit stay episode wave round time "
+    "date day week month year line item order product model test sample batch lot code children kids siblings births "
+    "cars phone telephone fax account tax group cluster strata stratum psu team party question form version datetime "
+    "sch dist geo species plot movie film song book page license licence band award oscar ad job org organization "
+    "organisation pac pcp provider pizza ticket flight department sector cusip address"
+)
+
+
+def named_as_person(name: str) -> bool:
+    """Return whether the name of a column is that of a number of persons or households.
+
+    Examples
+    --------
+    >>> [named_as_person(name) for name in ("PatientID", "pers_nr", "hhid", "patient_age", "ward_id", "no_of_cars")]
+    [True, True, True, False, False, False]
+    """
+    words = plain_words(name)
+    if words and words[0] in AMBIGUOUS and len(words) == 1 and re.search(r"\d", name):
+        return False
+    if not words or NOT_PERSONS & set(words[:-1]) or len(words) == 1:
+        return len(words) == 1 and (words[0] in _ALONE or words[0] in _COMPOUND)
+    if all(word in _PERSON or word in NUMBER_WORDS or word in _COMPOUND for word in words):
+        return any(word in _ALONE or word in _COMPOUND for word in words)
+    return words[-1] in _COMPOUND or words[-1] in NUMBER_WORDS - {"num", "code"}
+
+
+def plain_words(name: str) -> list[str]:
+    """Return the words of the name of a column in lower case, without digits."""
+    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+
+
+def is_nested(series: nw.Series[Any]) -> bool:
+    """Return whether a column holds lists, structs or objects, which libraries cannot compare."""
+    return series.dtype.is_nested() or series.dtype == nw.Object
+
+
+def looks_like_identifier(series: nw.Series[Any]) -> str | None:
+    """Return the reason why a column may identify single persons, or None."""
+    if is_nested(series):
+        return None
+    words = words_of(series.name)
+    word = first_with(words, Meaning.IDENTIFIER)
+    if word and not first_with(words, Meaning.INSTITUTION) and differs_enough(series):
+        return f'its name says "{word}"'
+    if series.dtype.is_float() or series.dtype.is_temporal() or len(series) < FEWEST_RECORDS:
+        return None
+    return "every value differs" if series.n_unique() == len(series) else None
+
+
+def differs_enough(series: nw.Series[Any]) -> bool:
+    """Return whether a column has as many different values as names or numbers of persons have."""
+    if series.dtype == nw.Boolean or series.dtype.is_temporal():
+        return False
+    distinct = series.n_unique()
+    text = isinstance(series.dtype, nw.String | nw.Categorical | nw.Enum)
+    return len(series) < FEWEST_RECORDS or distinct >= min(IDENTIFIER_SHARE * len(series), 20 if text else len(series))
+
+
+def bare_schema(table: Table) -> Schema:
+    """Return a schema without stated roles, in which every column has the kind that its type suggests."""
+    columns = []
+    for name in table.names:
+        kind, order, reason = infer_kind(table.typed(name), table.value_labels(name))
+        columns.append(Column(name, Role.OTHER, kind, order=order, reason=reason, role_stated=False))
+    return Schema(tuple(columns))
+
+
+def infer_kind(
+    series: nw.Series[Any], value_labels: dict[Any, str] | None = None
+) -> tuple[Kind, tuple[str, ...] | None, str]:
+    """Return kind, order and reason that the type of a column suggests."""
+    dtype = series.dtype
+    if isinstance(dtype, nw.Enum):
+        return Kind.ORDINAL, tuple(map(str, dtype.categories)), "its categories have an order"
+    if value_labels and (not dtype.is_numeric() or _labels_are_categories(series, value_labels)):
+        return Kind.NOMINAL, None, "its values have labels"
+    if dtype.is_temporal():
+        return Kind.NUMERIC, None, "dates and times compare like numbers"
+    if dtype.is_numeric():
+        return Kind.NUMERIC, None, "numbers"
+    if dtype == nw.Boolean:
+        return Kind.NOMINAL, None, "true or false"
+    return Kind.NOMINAL, None, "text"
+
+
+def _labels_are_categories(series: nw.Series[Any], labels: dict[Any, str]) -> bool:
+    """Return whether labels name categories; labels for missing values or ends of a scale leave a column numeric."""
+    from shoal.schema.value_patterns import MISSING_LABEL
+
+    codes = {code for code, label in labels.items() if not MISSING_LABEL.search(str(label))}
+    present = set(series.drop_nulls().unique().to_list()) - (set(labels) - codes)
+    return bool(codes) and (not present or 2 * len(present & codes) >= len(present))

@@ -15,13 +15,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.core.arguments import checked
 from shoal.core.choices import choice
 from shoal.core.text import text_table
 from shoal.errors import ParameterError, SchemaError, UnknownColumn
-from shoal.schema.statistic import Statistic, read_statistics
+
+if TYPE_CHECKING:
+    from shoal.schema.statistic import Statistic
 
 
 class Role(StrEnum):
@@ -289,6 +291,8 @@ class Schema:
         self._check_known()
         self._check_persons()
         if self.statistics:
+            from shoal.schema.statistic import read_statistics
+
             object.__setattr__(self, "statistics", read_statistics(self.statistics))
         for name in [*self.strata, *([self.sampling_weight] if self.sampling_weight else [])]:
             role = self[name].role

@@ -19,6 +19,7 @@ from shoal.core.choices import choice
 from shoal.core.hierarchy import Hierarchy
 from shoal.core.text import text_of
 from shoal.errors import ParameterError, suggestion
+from shoal.schema.statistic import Statistic
 
 NO_VALUE = {"none": True}
 """What None inside a mapping or a list is stored as, because TOML has no word for it."""
@@ -42,7 +43,7 @@ def stored_fields(kind: type[Any]) -> dict[str, tuple[Field[Any], Any]]:
     ['delimiter', 'encoding', 'decimal', 'na_values', 'sheet', 'query']
     """
     if kind not in _known:
-        hints = get_type_hints(kind)
+        hints = get_type_hints(kind, localns={"Statistic": Statistic})
         _known[kind] = {field.name: (field, hints[field.name]) for field in fields(kind) if field.init}
     return _known[kind]
 

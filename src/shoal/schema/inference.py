@@ -13,8 +13,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from shoal.errors import SchemaError, short_name
-from shoal.schema.columns import Column, Role, Schema, shown_role
-from shoal.schema.kind_proposal import infer_kind
+from shoal.schema.columns import Column, Schema, shown_role
 from shoal.schema.person_numbers import repeated_numbers
 from shoal.schema.role_proposal import (
     ONE_VALUE,
@@ -64,15 +63,6 @@ def infer_schema(table: Table) -> Schema:
     return Schema(tuple(columns), sampling_weight=weight)
 
 
-def bare_schema(table: Table) -> Schema:
-    """Return a schema without stated roles, in which every column has the kind that its type suggests."""
-    columns = []
-    for name in table.names:
-        kind, order, reason = infer_kind(table.typed(name), table.value_labels(name))
-        columns.append(Column(name, Role.OTHER, kind, order=order, reason=reason, role_stated=False))
-    return Schema(tuple(columns))
-
-
 def decide_roles(table: Table, schema: Schema) -> Schema:
     """Return a schema in which every column of a table has a role.
 
@@ -83,6 +73,7 @@ def decide_roles(table: Table, schema: Schema) -> Schema:
     --------
     >>> import polars as pl
     >>> people = Table.from_native(pl.DataFrame({"age": [34, 41], "postcode": [10115, 80331]}))
+    >>> from shoal.schema.column_words import bare_schema
     >>> decide_roles(people, bare_schema(people).updated(quasi=["age"], unnamed="other")).undecided
     []
     """

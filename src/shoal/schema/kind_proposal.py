@@ -12,41 +12,12 @@ from typing import Any
 
 import narwhals as nw
 
-from shoal.schema.column_words import Meaning, first_with
+from shoal.schema.column_words import FEW_CODES, FEWEST_RECORDS, Meaning, first_with, infer_kind
 from shoal.schema.columns import Kind
-from shoal.schema.value_patterns import MISSING_LABEL, ordered_categories
+from shoal.schema.value_patterns import ordered_categories
 
-FEWEST_RECORDS = 20
-"""Equal or different values of fewer records say nothing about a column."""
-FEW_CODES = 12
-"""Whole numbers with at most so many different values are codes, unless the name or the frequencies say otherwise."""
 LARGEST_CODE = 1_000
 """Few numbers of this size are years or amounts."""
-
-
-def infer_kind(
-    series: nw.Series[Any], value_labels: dict[Any, str] | None = None
-) -> tuple[Kind, tuple[str, ...] | None, str]:
-    """Return kind, order and reason that the type of a column suggests."""
-    dtype = series.dtype
-    if isinstance(dtype, nw.Enum):
-        return Kind.ORDINAL, tuple(map(str, dtype.categories)), "its categories have an order"
-    if value_labels and (not dtype.is_numeric() or _labels_are_categories(series, value_labels)):
-        return Kind.NOMINAL, None, "its values have labels"
-    if dtype.is_temporal():
-        return Kind.NUMERIC, None, "dates and times compare like numbers"
-    if dtype.is_numeric():
-        return Kind.NUMERIC, None, "numbers"
-    if dtype == nw.Boolean:
-        return Kind.NOMINAL, None, "true or false"
-    return Kind.NOMINAL, None, "text"
-
-
-def _labels_are_categories(series: nw.Series[Any], labels: dict[Any, str]) -> bool:
-    """Return whether labels name categories; labels for missing values or ends of a scale leave a column numeric."""
-    codes = {code for code, label in labels.items() if not MISSING_LABEL.search(str(label))}
-    present = set(series.drop_nulls().unique().to_list()) - (set(labels) - codes)
-    return bool(codes) and (not present or 2 * len(present & codes) >= len(present))
 
 
 def propose_kind(

@@ -11,8 +11,8 @@ from typing import Any
 from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import FileProblem, ParameterError, WrongArguments, suggestion
+from shoal.schema.column_words import bare_schema
 from shoal.schema.columns import DROPPED, Role, Schema, names_list
-from shoal.schema.inference import bare_schema, decide_roles
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table, read_head, read_table
 from shoal.tables.files import check_regular
@@ -158,7 +158,11 @@ def complete_schema(
             identifiers_dropped and schema.released_weight is None and schema.sampling_weight not in table.names
         )
         base = replace(schema, columns=columns, sampling_weight=None if lacks_weight else schema.sampling_weight)
-    full = decide_roles(table, base.updated(**changes))
+    full = base.updated(**changes)
+    if full.undecided:
+        from shoal.schema.inference import decide_roles
+
+        full = decide_roles(table, full)
     if names_list(changes.get("constant") or ()) == ["auto"] and "auto" not in table.names:
         from shoal.schema.constant_columns import with_constant_columns
 

@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import short_name
+from shoal.schema.column_words import AMBIGUOUS, NOT_PERSONS, NUMBER_WORDS, named_as_person, plain_words
 from shoal.tables import Table
 from shoal.tables.value_codes import comparable_values
 
@@ -27,33 +28,6 @@ NAMED_SHARE_OF_ROWS = 0.02
 """The same for a column with the name of a number of persons, unless equal values lie together."""
 _FEWEST_VALUES = 10
 _CONSTANT_COLUMNS = 2
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_PERSON = _words(
-    "patient pat person pers subject subj member client participant respondent individual case customer insured "
-    "beneficiary enrollee employee worker student pupil household hh h p family resident claimant donor user child "
-    "infant mother father twin player driver voter inmate usubj"
-)
-_ALONE = _words(
-    "id ids uid uuid guid nr no key number mrn ssn pid patient person subject member client participant respondent "
-    "individual customer household subj"
-)
-_AMBIGUOUS = _words("no key number")  # also words, and the symbol of a gas
-_NUMBER = _words("id ids uid uuid guid nr no key number num code")
-_COMPOUND = frozenset(person + number for person in _PERSON for number in _NUMBER - {"no"})
-_NOT_PERSONS = _words(
-    "hospital ward clinic doctor physician nurse school class teacher college university firm company employer "
-    "industry plant branch shop store site center centre country state region county district city town village "
-    "municipality area block tract zip postal post street house building room bed visit stay episode wave round time "
-    "date day week month year line item order product model test sample batch lot code children kids siblings births "
-    "cars phone telephone fax account tax group cluster strata stratum psu team party question form version datetime "
-    "sch dist geo species plot movie film song book page license licence band award oscar ad job org organization "
-    "organisation pac pcp provider pizza ticket flight department sector cusip address"
-)
 
 
 @dataclass(frozen=True)
@@ -128,29 +102,6 @@ def repeated_numbers(table: Table, names: Iterable[str], unclear: Iterable[str] 
     return found
 
 
-def named_as_person(name: str) -> bool:
-    """Return whether the name of a column is that of a number of persons or households.
-
-    Examples
-    --------
-    >>> [named_as_person(name) for name in ("PatientID", "pers_nr", "hhid", "patient_age", "ward_id", "no_of_cars")]
-    [True, True, True, False, False, False]
-    """
-    words = _words_of(name)
-    if words and words[0] in _AMBIGUOUS and len(words) == 1 and re.search(r"\d", name):
-        return False
-    if not words or _NOT_PERSONS & set(words[:-1]) or len(words) == 1:
-        return len(words) == 1 and (words[0] in _ALONE or words[0] in _COMPOUND)
-    if all(word in _PERSON or word in _NUMBER or word in _COMPOUND for word in words):
-        return any(word in _ALONE or word in _COMPOUND for word in words)
-    return words[-1] in _COMPOUND or words[-1] in _NUMBER - {"num", "code"}
-
-
-def _words_of(name: str) -> list[str]:
-    """Return the words of the name of a column in lower case, without digits."""
-    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
-
-
 def _named_otherwise(name: str) -> bool:
     """Return whether a name is that of a place, a firm, a time or another thing that is no person.
 
@@ -159,9 +110,9 @@ def _named_otherwise(name: str) -> bool:
     >>> [_named_otherwise(name) for name in ("county", "townid", "SchoolNR", "zper", "famID")]
     [True, True, True, False, False]
     """
-    words = _words_of(name)
-    parts = {word.removesuffix(number) for word in words for number in _NUMBER if word.endswith(number)}
-    return bool((_NOT_PERSONS - _NUMBER) & {*words, *parts})
+    words = plain_words(name)
+    parts = {word.removesuffix(number) for word in words for number in NUMBER_WORDS if word.endswith(number)}
+    return bool((NOT_PERSONS - NUMBER_WORDS) & {*words, *parts})
 
 
 def _repeated(table: Table, name: str) -> int:
@@ -174,7 +125,7 @@ def _repeated(table: Table, name: str) -> int:
         return 0
     if len(counts) <= NAMED_SHARE_OF_ROWS * table.n_rows and int(_starts(values).sum()) != values.n_unique():
         return 0
-    if set(_words_of(name)) <= _AMBIGUOUS and not _constant_beside(table, name, values):
+    if set(plain_words(name)) <= AMBIGUOUS and not _constant_beside(table, name, values):
         return 0
     return int((counts > 1).sum())
 

@@ -16,12 +16,10 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from shoal.core.choices import check_decimals, check_seed
-from shoal.core.text import function_name
 from shoal.errors import ParameterError, suggestion
 from shoal.schema.columns import Schema
 from shoal.schema.person_options import PersonOptions, check_person_plan
 from shoal.schema.requirements import Of, Requirements
-from shoal.schema.statistic import Statistic
 
 Decimals = int | Literal["input", "full"]
 Sums = Literal["rounded", "exact"]
@@ -186,7 +184,11 @@ class MethodCall:
     @property
     def text(self) -> str:
         """The name as text: a registered name, or module and name of a function."""
-        return self.name if isinstance(self.name, str) else function_name(self.name)
+        if isinstance(self.name, str):
+            return self.name
+        from shoal.core.text import function_name
+
+        return function_name(self.name)
 
 
 @dataclass(frozen=True)
@@ -341,11 +343,8 @@ def plain_value(value: Any) -> Any:
     """
     if isinstance(value, StrEnum | Path):
         return str(value)
-    if isinstance(value, Statistic):
-        entries = {one.name: getattr(value, one.name) for one in fields(value)}
-        function = entries.pop("function")
-        stated = {name: plain_value(entry) for name, entry in entries.items() if entry not in {None, ()}}
-        return stated if function is None else {**stated, "function": function_name(function)}
+    if hasattr(value, "stated_entries"):  # a statistic
+        value = value.stated_entries()
     if isinstance(value, Mapping):
         return {str(key): plain_value(item) for key, item in value.items()}
     if hasattr(value, "labels") and hasattr(value, "parents"):  # a hierarchy

@@ -15,11 +15,22 @@ import narwhals as nw
 import polars as pl
 
 from shoal.errors import short_name
-from shoal.schema.column_words import DURATIONS, WEAK, Meaning, first_with, words_of
+from shoal.schema.column_words import (
+    DURATIONS,
+    FEWEST_RECORDS,
+    WEAK,
+    Meaning,
+    differs_enough,
+    first_with,
+    is_nested,
+    looks_like_identifier,
+    named_as_person,
+    words_of,
+)
 from shoal.schema.columns import DROPPED, Column, Kind, Role
 from shoal.schema.constant_columns import constant_columns
-from shoal.schema.kind_proposal import FEWEST_RECORDS, propose_kind
-from shoal.schema.person_numbers import RepeatedNumber, named_as_person
+from shoal.schema.kind_proposal import propose_kind
+from shoal.schema.person_numbers import RepeatedNumber
 from shoal.schema.value_patterns import IDENTIFYING, form_of
 from shoal.tables import Table
 from shoal.tables.value_codes import comparable_values
@@ -28,37 +39,8 @@ WEIGHT_REASON = "it looks like a sampling weight"
 ONE_VALUE = "every record has the same value"
 MOST_ANSWERS = 20
 """Different numbers that a scale of answers has at most."""
-IDENTIFIER_SHARE = 0.2
-"""The share of different values that the number or the name of a person has at least."""
 HEALTH_COLUMNS = 3
 """A table with so many columns about health, a fifth of all, is about health."""
-
-
-def _is_nested(series: nw.Series[Any]) -> bool:
-    """Return whether a column holds lists, structs or objects, which libraries cannot compare."""
-    return series.dtype.is_nested() or series.dtype == nw.Object
-
-
-def looks_like_identifier(series: nw.Series[Any]) -> str | None:
-    """Return the reason why a column may identify single persons, or None."""
-    if _is_nested(series):
-        return None
-    words = words_of(series.name)
-    word = first_with(words, Meaning.IDENTIFIER)
-    if word and not first_with(words, Meaning.INSTITUTION) and _differs_enough(series):
-        return f'its name says "{word}"'
-    if series.dtype.is_float() or series.dtype.is_temporal() or len(series) < FEWEST_RECORDS:
-        return None
-    return "every value differs" if series.n_unique() == len(series) else None
-
-
-def _differs_enough(series: nw.Series[Any]) -> bool:
-    """Return whether a column has as many different values as names or numbers of persons have."""
-    if series.dtype == nw.Boolean or series.dtype.is_temporal():
-        return False
-    distinct = series.n_unique()
-    text = isinstance(series.dtype, nw.String | nw.Categorical | nw.Enum)
-    return len(series) < FEWEST_RECORDS or distinct >= min(IDENTIFIER_SHARE * len(series), 20 if text else len(series))
 
 
 def is_telling(name: str) -> bool:
@@ -93,7 +75,7 @@ def propose_column(table: Table, name: str, *, health: bool = False) -> Column:
     ('quasi', 'nominal')
     """
     series, labels = table.typed(name), table.value_labels(name)
-    if _is_nested(series):
+    if is_nested(series):
         reason = "its values are nested: it can be dropped or released unchanged; nested values cannot be compared"
         return Column(name, Role.OTHER, Kind.NOMINAL, reason=reason, role_stated=False)
     words = (*words_of(name), *words_of(table.variable_label(name) or ""))
@@ -168,7 +150,7 @@ def _role_of_words(series: nw.Series[Any], words: tuple[str, ...], *, health: bo
     """Return the role that the words of name and label suggest, or None; what is confidential comes first."""
     identifier = first_with(words, Meaning.IDENTIFIER)
     institution = first_with(words, Meaning.INSTITUTION)
-    if identifier and not institution and _differs_enough(series):
+    if identifier and not institution and differs_enough(series):
         return Role.IDENTIFIER, f'its name says "{identifier}"'
     suggested = [
         (role, word)

@@ -113,6 +113,16 @@ class Statistic:
         """Whether the statistic can stop a release."""
         return self.tolerance is not None or self.relative is not None
 
+    def stated_entries(self) -> dict[str, Any]:
+        """Return what is stated as plain values, a function by its name."""
+        stated = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "function"}
+        stated = {name: value for name, value in stated.items() if value is not None and value != ()}
+        if self.function is None:
+            return stated
+        from shoal.core.text import function_name
+
+        return {**stated, "function": function_name(self.function)}
+
     def query(self) -> str:
         """Return the query of the statistic."""
         if self.sql is not None:

@@ -7,14 +7,12 @@ pyreadstat are imported by the first call that needs them.
 """
 
 from shoal.tables.atomic import write_files
-from shoal.tables.column_labels import Labels
 from shoal.tables.dialect import Dialect
 from shoal.tables.files import read_head, read_table, write_table
 from shoal.tables.table import Table
 
 __all__ = [
     "Dialect",
-    "Labels",
     "Table",
     "read_head",
     "read_table",

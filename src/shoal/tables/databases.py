@@ -9,7 +9,6 @@ appear in no error, manifest or record.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,19 +21,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from shoal.errors import DataError, FileProblem, MissingExtra, ParameterError, ShoalError
 from shoal.tables.table import Table, to_arrow
 
-_SCHEME = re.compile(r"(sqlite|duckdb|postgres|postgresql)://")
 _ALL_ROWS = "1000000000"  # types of SQLite are inferred from so many rows
-
-
-def is_database(data: Any) -> bool:
-    """Return whether an input or output is the URI of a database.
-
-    Examples
-    --------
-    >>> is_database("sqlite:///people.db?table=people"), is_database("people.csv")
-    (True, False)
-    """
-    return isinstance(data, str) and _SCHEME.match(data) is not None
 
 
 @dataclass(frozen=True)

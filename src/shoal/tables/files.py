@@ -6,6 +6,7 @@ may be written in another; what the other format cannot store (value labels in a
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from shoal.errors import FileProblem, ParameterError, suggestion
 from shoal.tables.atomic import real_target, reason, write_files
 from shoal.tables.compression import COMPRESSED, compression_of, without_compression
-from shoal.tables.folders import is_folder, read_folder
 from shoal.tables.journal import finish_interrupted
 
 if TYPE_CHECKING:
     from shoal.tables.table import Table
 
+_DATABASE = re.compile(r"(sqlite|duckdb|postgres|postgresql)://")
+_PATTERN = re.compile(r"[*?\[]")
 Family = Literal["text", "parquet", "arrow", "statistics", "excel"]
 
 
@@ -52,6 +54,31 @@ _FORMATS = {
         Format(".sas7bdat", "statistics", "SAS", writable=False),
     )
 }
+
+
+def is_database(data: Any) -> bool:
+    """Return whether an input or output is the URI of a database (:mod:`shoal.tables.databases`).
+
+    Examples
+    --------
+    >>> is_database("sqlite:///people.db?table=people"), is_database("people.csv")
+    (True, False)
+    """
+    return isinstance(data, str) and _DATABASE.match(data) is not None
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether a path is a folder, or a pattern that no file has as its name.
+
+    Examples
+    --------
+    >>> is_folder(Path("people/*.parquet")), is_folder(Path("people.parquet"))
+    (True, False)
+    """
+    try:
+        return path.is_dir() or (bool(_PATTERN.search(str(path))) and not path.exists())
+    except (OSError, ValueError):  # a name that is too long, or holds a zero byte
+        return False
 
 
 def format_of(path: Path) -> Format:
@@ -254,15 +281,17 @@ def write_text(path: Path, text: str) -> None:
 
 def _read(path: str | Path, rows: int | None, **options: Any) -> Table:
     unread, query = options.pop("unread", ()), options.pop("query", None)
-    from shoal.tables.databases import is_database, read_database
-
     if isinstance(path, str) and is_database(path):
+        from shoal.tables.databases import read_database
+
         _check_options(Path("the database"), options, "a database")
         return read_database(path, query=query, rows=rows, unread=unread)
     path = Path(path)
     if query is not None:
         raise ParameterError(f"{path}: the option query is for databases, such as sqlite:///people.db")
     if is_folder(path):
+        from shoal.tables.folders import read_folder
+
         _check_options(path, options, "a folder of Parquet files")
         return read_folder(path, rows, unread)
     known = format_of(path)

@@ -21,20 +21,6 @@ _PATTERN = re.compile(r"[*?\[]")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
-def is_folder(path: Path) -> bool:
-    """Return whether a path is a folder, or a pattern that no file has as its name.
-
-    Examples
-    --------
-    >>> is_folder(Path("people/*.parquet")), is_folder(Path("people.parquet"))
-    (True, False)
-    """
-    try:
-        return path.is_dir() or (bool(_PATTERN.search(str(path))) and not path.exists())
-    except (OSError, ValueError):  # a name that is too long, or holds a zero byte
-        return False
-
-
 def read_folder(path: Path, rows: int | None = None, unread: Collection[str] = ()) -> Table:
     """Read all Parquet files of a folder or pattern, or their first rows; ``unread`` columns come back empty."""
     from shoal.tables.arrow_files import read_parquet_table

@@ -14,8 +14,8 @@ from typing import Any
 from shoal.errors import DataError, FileProblem, SchemaError
 from shoal.tables.arrow_types import is_unusual
 from shoal.tables.dialect import check_header
-from shoal.tables.files import check_input
-from shoal.tables.folders import folder_files, is_folder, partition_values
+from shoal.tables.files import check_input, is_folder
+from shoal.tables.folders import folder_files, partition_values
 
 BATCH_ROWS = 131_072
 """The most rows that are read at a time."""

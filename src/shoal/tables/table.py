@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.errors import DataError, SchemaError, UnknownColumn
-from shoal.tables.arrow_streams import with_records
-from shoal.tables.column_labels import Labels
 from shoal.tables.dialect import Dialect
 
 if TYPE_CHECKING:
     import narwhals as nw
+
+    from shoal.tables.column_labels import Labels
 
     Series = nw.Series[Any]
     """A column of any library."""
@@ -138,6 +138,8 @@ class Table:
 
         if isinstance(data, cls):
             return data
+        from shoal.tables.arrow_streams import with_records
+
         data = with_records(data)
         if nw.dependencies.is_pandas_dataframe(data):
             _check_pandas_names(list(data.columns))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from shoal.errors import FileProblem, ParameterError
 from shoal.tables.atomic import check_distinct, real_target, reason
 from shoal.tables.compression import without_compression
-from shoal.tables.databases import Database, check_database, is_database
+from shoal.tables.files import is_database, writable_format_of
 
 if TYPE_CHECKING:
     from shoal.tables.table import FileNumber
@@ -50,8 +50,6 @@ def check_output(
     """  # noqa: E501 - the doctest shows the text as one line
     path = Path(path)
     if table:
-        from shoal.tables.files import writable_format_of
-
         writable_format_of(path)
     try:
         _check_place(path)
@@ -138,6 +136,8 @@ def check_targets(
     """
     inputs = list(inputs)
     if is_database(path):
+        from shoal.tables.databases import check_database
+
         check_database(str(path), overwrite=overwrite)
     else:
         check_output(path, inputs=inputs, overwrite=overwrite)
@@ -162,7 +162,11 @@ def files_beside(path: Path | str) -> Path:
     >>> files_beside("sqlite:///people.db?table=safe").name
     'safe.db'
     """
-    return Path(f"{Database.of(str(path)).name}.db") if is_database(path) else Path(path)
+    if not is_database(path):
+        return Path(path)
+    from shoal.tables.databases import Database
+
+    return Path(f"{Database.of(str(path)).name}.db")
 
 
 def check_report(path: Path, inputs: Iterable[str | Path | FileNumber] = (), *, overwrite: bool = False) -> None:
