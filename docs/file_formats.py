@@ -4,7 +4,7 @@ from pathlib import Path
 
 from kept import write_tables
 
-from shoal.tables.compression import COMPRESSED
+from shoal.tables.dialect import COMPRESSED
 from shoal.tables.files import _FORMATS
 
 PAGE = Path(__file__).parent / "files.md"

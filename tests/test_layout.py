@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal.methods.catalogue import MODULES
+from shoal.methods import MODULES
 
 SOURCE = Path(__file__).parents[1] / "src" / "shoal"
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -1,5 +1,6 @@
 """What must hold before anything is computed: light imports, documented names, kernels cached where they can be."""
 
+import importlib.util
 import inspect
 import re
 import subprocess
@@ -20,6 +21,20 @@ def test_importing_shoal_imports_nothing_heavy():
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     )
+
+
+def test_one_protection_imports_and_calls_few_files(tmp_path):
+    """A feature that is not asked for costs no import; see docs/architecture.md for the table."""
+    source = ROOT / "benchmarks" / "modules.py"
+    specification = importlib.util.spec_from_file_location("modules_of_a_protection", source)
+    measure = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(measure)
+    measure.write_people(tmp_path / "people.csv")
+    found = measure.measured("command", ROOT, tmp_path)
+    assert {"shoal.api.protect", "shoal.methods.distance.mdav"} <= set(found["modules"])
+    assert {"cli/protect.py", "flow/recount_file.py"} <= set(found["files"])
+    assert len(found["modules"]) <= measure.MOST_MODULES, found["modules"]
+    assert len(found["files"]) <= measure.MOST_FILES, found["files"]
 
 
 @pytest.mark.parametrize("name", shoal.__all__)

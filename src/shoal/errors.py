@@ -1,4 +1,4 @@
-"""Every error a user can meet.
+"""Every error a user can meet, and texts that are safe to show.
 
 All of them derive from :class:`ShoalError`, whose text is one sentence for a person: what is wrong, the column or the
 option it concerns, and the way out. The command line prints that sentence and exits with 1 where a requirement is
@@ -9,8 +9,10 @@ stays on one line.
 
 from __future__ import annotations
 
+import errno
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any
 
@@ -233,3 +235,45 @@ def exit_code(problem: ShoalError) -> int:
     (1, 2)
     """
     return 1 if isinstance(problem, GroupTooSmall | RequirementNotMet) else 2
+
+
+def reason(error: OSError) -> str:
+    """Return why the system refused, for a sentence."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        return "the disk is full or the file too large for it"
+    if error.errno == errno.ELOOP:
+        return "its symbolic links lead in a circle"
+    return (error.strerror or "the file cannot be written").lower()
+
+
+def json_text(value: Any, *, ascii_only: bool = False) -> str:
+    r"""Return a value as indented JSON; characters that steer a terminal or the direction of writing are escaped.
+
+    Examples
+    --------
+    >>> print(json_text("caf\u00e9 \u202egnp"))
+    "café \u202egnp"
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=ascii_only)
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c == "\n" or c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    """Return a character as JSON escapes it."""
+    return f"\\u{ord(character):04x}" if character.isascii() else json.dumps(character)[1:-1]
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """Return module and name of a function; a partial function has those of the function that it completes.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> function_name(partial(function_name))
+    'shoal.errors:function_name'
+    """
+    inner = getattr(function, "func", function)
+    module = getattr(inner, "__module__", None) or "__main__"
+    return f"{module}:{getattr(inner, '__qualname__', type(inner).__name__)}"

@@ -33,7 +33,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.core.choices import check_seed
+from shoal.core.arguments import check_seed
 from shoal.core.grouping import Grouping, check_k
 from shoal.core.threads import get_threads
 from shoal.errors import DataError, MissingExtra, ParameterError, WrongArguments

@@ -16,7 +16,7 @@ import shoal
 from faults import Died, faulty
 from shoal.errors import FileProblem
 from shoal.tables import atomic, read_table, write_files
-from shoal.tables.journal import finish_interrupted
+from shoal.tables.atomic import finish_interrupted
 
 NAMES = ["safe.csv", "safe.csv.gz", "safe.csv.zst", "safe.parquet", "safe.feather", "safe.sav", "safe.dta", "safe.xlsx"]
 PLACES = {"table": "safe.csv", "manifest": "safe.manifest.json", "report": "other/report.html"}

@@ -115,12 +115,12 @@ SLOW_WRITER = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores Ctrl-C
 from shoal.cli.application import {entry}
-from shoal.tables import csv_writer
-def slow(*arguments, original=csv_writer._encoded):
+from shoal.tables import csv_files
+def slow(*arguments, original=csv_files._encoded):
     print("writing", file=sys.stderr, flush=True)
     time.sleep(60)
     return original(*arguments)
-csv_writer._encoded = slow
+csv_files._encoded = slow
 sys.argv = ["shoal", *sys.argv[1:]]
 {entry}()
 """

@@ -36,8 +36,8 @@ OF_ARGUMENT = {  # arguments of Python that are written in another number, or as
 
 
 def options_of(command):
-    commands = typer.main.get_command(app).commands
-    return {name for parameter in commands[command].params for name in parameter.opts}
+    found = typer.main.get_command(app).get_command(None, command)
+    return {name for parameter in found.params for name in parameter.opts}
 
 
 @pytest.mark.parametrize("command", FUNCTIONS)

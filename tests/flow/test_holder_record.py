@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import FileProblem, ParameterError, SchemaError
-from shoal.flow.holder_record import HolderRecord, hashed_columns, holder_record
-from shoal.flow.record_identity import record_hashes
+from shoal.flow.holder_record import HolderRecord, hashed_columns, holder_record, record_hashes
 from shoal.flow.record_matching import match_records
 from shoal.tables import Table, read_table
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.flow.recount_sql import quoted, recount_entry
+from shoal.flow.recount_file import quoted, recount_entry
 
 PLACES = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), *sorted(Path("/usr/pgsql").glob("*/bin"))]
 NAMES = ['the "net" income', "größe", "select", "order by", "a,b", "x'y", "--", "名前", "records", "%s", ";drop", "l1"]

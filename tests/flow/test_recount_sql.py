@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.flow.recount_sql import recount_entry
+from shoal.flow.recount_file import recount_entry
 from shoal.privacy.k_anonymity import count_classes
 from shoal.tables import Table
 

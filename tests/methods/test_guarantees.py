@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.methods import guarantees, running
+from shoal.methods import contract, running
 from shoal.methods.contract import Outcome, labels_of
 from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.registry import all_methods, get_method
@@ -61,27 +61,27 @@ def violation(claim, name, data, k, run):
 
 
 @violation.register
-def _(claim: guarantees.OneLargerGroup, name, data, k, run):
+def _(claim: contract.OneLargerGroup, name, data, k, run):
     found = np.sort(sizes(run({})))
     return None if (found[:-1] == k).all() and found[-1] <= 2 * k - 1 else f"sizes {found}"
 
 
 @violation.register
-def _(claim: guarantees.FewExtraRecords, name, data, k, run):
+def _(claim: contract.FewExtraRecords, name, data, k, run):
     regular = 2 * k - 1 if claim.doubled else k
     extra = np.maximum(sizes(run({})) - regular, 0).sum()
     return None if extra < k else f"{extra} records beyond {regular}"
 
 
 @violation.register
-def _(claim: guarantees.TwoGroups, name, data, k, run):
+def _(claim: contract.TwoGroups, name, data, k, run):
     if not 2 * k <= len(data) < 3 * k:
         return None
     return None if len(sizes(run({}))) == 2 else f"{len(sizes(run({})))} groups"
 
 
 @violation.register
-def _(claim: guarantees.NeverWorse, name, data, k, run):
+def _(claim: contract.NeverWorse, name, data, k, run):
     if claim.most_records is not None and len(data) > claim.most_records:
         return None
     other = run(dict(claim.options)) if claim.than == name else call(claim.than, data, k, **claim.options)
@@ -90,7 +90,7 @@ def _(claim: guarantees.NeverWorse, name, data, k, run):
 
 
 @violation.register
-def _(claim: guarantees.Optimal, name, data, k, run):
+def _(claim: contract.Optimal, name, data, k, run):
     if len(data) > FEW_RECORDS or (name == "matching" and k != 2):
         return None
     outcome = run({})
@@ -100,12 +100,12 @@ def _(claim: guarantees.Optimal, name, data, k, run):
 
 
 @violation.register
-def _(claim: guarantees.WithinFactor, name, data, k, run):
+def _(claim: contract.WithinFactor, name, data, k, run):
     return None if len(data) > FEW_RECORDS else above(data, run({}).labels, k, claim.factor(k))
 
 
 @violation.register
-def _(claim: guarantees.OptimalAlongDirection, name, data, k, run):
+def _(claim: contract.OptimalAlongDirection, name, data, k, run):
     if len(data) > FEW_RECORDS:
         return None
     outcome = run({})
@@ -114,7 +114,7 @@ def _(claim: guarantees.OptimalAlongDirection, name, data, k, run):
 
 
 @violation.register
-def _(claim: guarantees.Insensitive, name, data, k, run):
+def _(claim: contract.Insensitive, name, data, k, run):
     before = run({}).labels
     for record in range(len(data)):
         changed = data.copy()
@@ -130,7 +130,7 @@ def _(claim: guarantees.Insensitive, name, data, k, run):
 
 
 @violation.register
-def _(claim: guarantees.SelectedRecords, name, data, k, run):
+def _(claim: contract.SelectedRecords, name, data, k, run):
     outcome = run({})
     chosen = outcome.representatives
     if chosen is None or len(chosen) != len(np.unique(outcome.labels)):
@@ -139,7 +139,7 @@ def _(claim: guarantees.SelectedRecords, name, data, k, run):
 
 
 @violation.register
-def _(claim: guarantees.SeparateGroups, name, data, k, run):
+def _(claim: contract.SeparateGroups, name, data, k, run):
     labels = run(dict(claim.options)).labels
     combination = np.unique(data, axis=0, return_inverse=True)[1].ravel()
     split = [value for value in np.unique(combination) if len(np.unique(labels[combination == value])) > 1]
@@ -147,13 +147,13 @@ def _(claim: guarantees.SeparateGroups, name, data, k, run):
 
 
 @violation.register
-def _(claim: guarantees.SizesOfOptions, name, data, k, run):
+def _(claim: contract.SizesOfOptions, name, data, k, run):
     found = sizes(run(dict(claim.options)))
     return None if found.max() <= 2 * k - 1 else f"sizes {found}"
 
 
 @violation.register
-def _(claim: guarantees.AsMethodUsed, name, data, k, run):
+def _(claim: contract.AsMethodUsed, name, data, k, run):
     outcome = run({})
     used = outcome.method if claim.option is None else get_method(name).options[claim.option].default
     limit = get_method(used).max_size
@@ -170,7 +170,7 @@ def above(data, labels, k, factor):
 
 def checked(name, claim, points, k):
     data = shaped(name, points)
-    if isinstance(claim, guarantees.Insensitive):  # groups are compared in their order, which the registry drops
+    if isinstance(claim, contract.Insensitive):  # groups are compared in their order, which the registry drops
 
         def run(options, other=data):
             return Outcome(labels_of(get_method(name).function(other, k, **options)))
@@ -184,7 +184,7 @@ def checked(name, claim, points, k):
 
 def test_every_kind_of_guarantee_has_a_check():
     kinds = {type(claim) for _, claim in CLAIMS}
-    assert guarantees.Guarantee not in kinds, "a guarantee in words only, which no test can refute"
+    assert contract.Guarantee not in kinds, "a guarantee in words only, which no test can refute"
     assert kinds <= set(violation.registry)
 
 
@@ -228,18 +228,18 @@ class TestWrongVersions:
     @pytest.mark.parametrize(
         ("claim", "labels", "k"),
         [
-            (guarantees.OneLargerGroup(), np.repeat([0, 1, 2], [5, 4, 3]), 3),
-            (guarantees.FewExtraRecords(), np.repeat([0, 1], 6), 3),
-            (guarantees.FewExtraRecords("", doubled=True), np.repeat([0, 1], [3, 9]), 3),
-            (guarantees.NeverWorse("", "mdav"), SPREAD, 3),
-            (guarantees.WithinFactor("", lambda _: 2), np.array([0, 1] * 4), 2),
-            (guarantees.Optimal(), np.array([0, 0, 1, 0, 1, 1, 1, 1]), 2),
-            (guarantees.SizesOfOptions("", {}), np.repeat([0, 1], [3, 9]), 3),
-            (guarantees.SelectedRecords(), HALVES, 3),
-            (guarantees.TwoGroups(), np.zeros(8, np.int64), 3),
-            (guarantees.AsMethodUsed("", "grouping"), np.repeat([0, 1], [3, 9]), 3),
+            (contract.OneLargerGroup(), np.repeat([0, 1, 2], [5, 4, 3]), 3),
+            (contract.FewExtraRecords(), np.repeat([0, 1], 6), 3),
+            (contract.FewExtraRecords("", doubled=True), np.repeat([0, 1], [3, 9]), 3),
+            (contract.NeverWorse("", "mdav"), SPREAD, 3),
+            (contract.WithinFactor("", lambda _: 2), np.array([0, 1] * 4), 2),
+            (contract.Optimal(), np.array([0, 0, 1, 0, 1, 1, 1, 1]), 2),
+            (contract.SizesOfOptions("", {}), np.repeat([0, 1], [3, 9]), 3),
+            (contract.SelectedRecords(), HALVES, 3),
+            (contract.TwoGroups(), np.zeros(8, np.int64), 3),
+            (contract.AsMethodUsed("", "grouping"), np.repeat([0, 1], [3, 9]), 3),
         ],
-        ids=lambda value: type(value).__name__ if isinstance(value, guarantees.Guarantee) else "",
+        ids=lambda value: type(value).__name__ if isinstance(value, contract.Guarantee) else "",
     )
     def test_a_grouping_that_violates_the_claim_is_found(self, claim, labels, k):
         outcome = Outcome(labels)
@@ -247,18 +247,18 @@ class TestWrongVersions:
 
     def test_representatives_beyond_the_table_are_found(self):
         outcome = Outcome(self.HALVES, representatives=np.array([0, 12]))
-        assert violation(guarantees.SelectedRecords(), "safe", self.LINE, 3, lambda _: outcome) is not None
+        assert violation(contract.SelectedRecords(), "safe", self.LINE, 3, lambda _: outcome) is not None
 
     def test_combinations_in_two_groups_are_found(self):
         codes = np.zeros((12, 2), np.int32)
         outcome = Outcome(self.HALVES)
-        claim = guarantees.SeparateGroups("", {"cuts": "strict"})
+        claim = contract.SeparateGroups("", {"cuts": "strict"})
         assert violation(claim, "mondrian-nominal", codes, 3, lambda _: outcome) is not None
 
     def test_a_grouping_across_the_direction_is_found(self):
         plane = np.column_stack([np.arange(8.0), np.zeros(8)])
         outcome = Outcome(np.array([0, 1] * 4), diagnostics={"direction": [1.0, 0.0]})
-        assert violation(guarantees.OptimalAlongDirection(), "projection", plane, 3, lambda _: outcome) is not None
+        assert violation(contract.OptimalAlongDirection(), "projection", plane, 3, lambda _: outcome) is not None
 
     def test_mdav_is_not_insensitive(self, rng):
         points = rng.normal(size=(20, 1))
@@ -266,16 +266,16 @@ class TestWrongVersions:
         def run(_, other=points):
             return Outcome(labels_of(get_method("mdav").function(other, 3)))
 
-        assert violation(guarantees.Insensitive(), "mdav", points, 3, run) is not None
+        assert violation(contract.Insensitive(), "mdav", points, 3, run) is not None
 
     def test_ona_star_is_sometimes_worse_than_mdav_star(self):
         """Their starts differ: a record joins the group whose cost rises least, or that of the nearest centroid."""
-        claim = guarantees.NeverWorse("never worse than mdav-star", "mdav-star")
+        claim = contract.NeverWorse("never worse than mdav-star", "mdav-star")
         points = np.random.default_rng(2909).normal(size=(19, 2))  # found by a search; about one table in 1,500
         assert checked("ona-star", claim, points, 5) is not None
 
 
-COMPARED = [(name, claim) for name, claim in CLAIMS if isinstance(claim, guarantees.NeverWorse)]
+COMPARED = [(name, claim) for name, claim in CLAIMS if isinstance(claim, contract.NeverWorse)]
 
 
 @pytest.mark.parametrize(("name", "claim"), COMPARED, ids=[name for name, _ in COMPARED])

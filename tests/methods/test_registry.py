@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shoal.errors import DataError, ParameterError
-from shoal.methods.catalogue import MODULES
+from shoal.methods import MODULES
 from shoal.methods.contract import Objective, Outcome
 from shoal.methods.options import Range, read_option
 from shoal.methods.registry import _methods, all_methods, get_method, method

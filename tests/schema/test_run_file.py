@@ -17,8 +17,7 @@ from shoal.flow.resolved import FLOW_ALGORITHMS
 from shoal.schema import field_values, run_file
 from shoal.schema.columns import ALLOWED_RECODES
 from shoal.schema.field_values import from_plain, stored_fields, to_plain
-from shoal.schema.person_options import PersonOptions
-from shoal.schema.requirements import Diversity
+from shoal.schema.requirements import Diversity, PersonOptions
 from shoal.schema.run_file import format_run, parse_run
 
 FOLDER = Path()

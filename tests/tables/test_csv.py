@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, FileProblem, ParameterError, SchemaError, UnknownColumn
-from shoal.tables import Dialect, Table, csv_reader, dialect, read_head, read_table, write_table
+from shoal.tables import Dialect, Table, csv_files, dialect, read_head, read_table, write_table
 from shoal.tables.text_columns import TextColumn
 
 
@@ -32,7 +32,7 @@ def read(tmp_path):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(csv_reader, "_BLOCKS", (256, 2**25))
+    monkeypatch.setattr(csv_files, "_BLOCKS", (256, 2**25))
 
 
 def values(table, name="a"):
@@ -432,7 +432,7 @@ class TestBadInput:
     def test_a_line_above_the_limit_is_one_sentence(self, tmp_path, monkeypatch, line, packed):
         monkeypatch.setattr(dialect, "_HEAD", 1_000)
         monkeypatch.setattr(dialect, "LONGEST_LINE", 8_000)
-        monkeypatch.setattr(csv_reader, "_BLOCKS", (1_000, 4_000, 8_000))
+        monkeypatch.setattr(csv_files, "_BLOCKS", (1_000, 4_000, 8_000))
         long = "x" * 40_000
         content = {
             "first": f"a,{long}\n1,2\n",

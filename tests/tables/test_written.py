@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from shoal.core.key_hashes import add_multilinear, class_sizes, constant_within, new_hashes
-from shoal.flow.record_identity import record_hashes
+from shoal.flow.holder_record import record_hashes
 from shoal.tables import Table, write_table
 from shoal.tables.written import read_back
 

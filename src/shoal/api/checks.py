@@ -11,8 +11,7 @@ import numpy as np
 
 from shoal.api.counted_persons import Persons, find_persons
 from shoal.api.table_risk import known_population, table_risk
-from shoal.core.arguments import checked
-from shoal.core.choices import choice
+from shoal.core.arguments import checked, choice
 from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import GroupTooSmall, ParameterError, RequirementNotMet

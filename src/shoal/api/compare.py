@@ -36,9 +36,8 @@ from shoal.flow.released import Released
 from shoal.methods.registry import get_method
 from shoal.schema.columns import Schema, names_list
 from shoal.schema.loading import load
-from shoal.schema.person_options import PersonOptions
 from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions, Sums
-from shoal.schema.requirements import Of, Requirements
+from shoal.schema.requirements import Of, PersonOptions, Requirements
 from shoal.tables.frames import backend_of
 
 SMALL_TABLE_RECORDS = 20_000

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from shoal.api.release import Release
-from shoal.core.choices import choice
-from shoal.core.text import json_text
+from shoal.core.arguments import choice
 from shoal.engines.disk import Accepted, PartsRelease, finish_folder, protect_to_folder
 from shoal.engines.leaf_job import check_engine_plan
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, json_text
 from shoal.flow.remarks import Remark
 from shoal.privacy.k_anonymity import Classes
 from shoal.recoding.loss import Loss

@@ -26,9 +26,8 @@ from shoal.methods.registry import get_method
 from shoal.methods.running import run
 from shoal.schema.columns import Schema
 from shoal.schema.loading import load
-from shoal.schema.person_options import PersonOptions
 from shoal.schema.plan import Decimals, MethodCall, Plan, ReadOptions, Sums
-from shoal.schema.requirements import Diversity, Of, Requirements
+from shoal.schema.requirements import Diversity, Of, PersonOptions, Requirements
 from shoal.tables import Table
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.core.arguments import checked
 from shoal.core.grouping import Grouping
-from shoal.core.text import html_table, json_text, text_table
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, json_text
 from shoal.flow.released import Released
 from shoal.flow.remarks import Remark
 from shoal.methods.contract import Outcome
@@ -86,6 +85,8 @@ class Release:
         return f"<Release: {self.grouping.summary()}; {self._loss_text()}; {self._method_text()}>"
 
     def __str__(self) -> str:
+        from shoal.core.text import text_table
+
         header, rows = ("quasi-identifier", "replaced by", "loss"), self._rows()
         return f"{self!r}\n{text_table(header, rows)}"
 
@@ -96,6 +97,8 @@ class Release:
         return to_arrow(self.table).__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
+        from shoal.core.text import html_table
+
         remarks = "".join(f"<li>{escape(str(remark))}</li>" for remark in self.remarks)
         table = html_table(("quasi-identifier", "replaced by", "loss"), self._rows())
         return f"<p>{escape(repr(self)[1:-1])}</p>{table}<ul>{remarks}</ul>"

@@ -13,7 +13,7 @@ from shoal.api.checks import assess
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import FileProblem, ParameterError, SchemaError
 from shoal.flow.manifest import MANIFEST_VERSION, stated_plan_digest
-from shoal.flow.recount_sql import recount_entry
+from shoal.flow.recount_file import recount_entry
 from shoal.schema.plan import ReadOptions
 from shoal.schema.requirements import Of, Requirements
 

@@ -105,7 +105,7 @@ def demo_command(
     from shoal import datasets
     from shoal.api.protect import protect
     from shoal.cli.terminal import console, draw_release, draw_rows, printable
-    from shoal.core.choices import check_seed
+    from shoal.core.arguments import check_seed
     from shoal.core.grouping import check_k
     from shoal.tables import Table, write_table
 

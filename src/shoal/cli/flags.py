@@ -574,7 +574,7 @@ def _steps(texts: Sequence[str] | None, option: str) -> dict[str, list[str]] | N
 
 def print_json(result: Mapping[str, Any]) -> None:
     """Print a result as JSON, with the version of its structure first."""
-    from shoal.core.text import json_text
+    from shoal.errors import json_text
 
     typer.echo(json_text({"json_version": JSON_VERSION, **result}, ascii_only=not _prints_unicode()))
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 
 def percent(share: float | None, digits: int = 2) -> str:
@@ -64,36 +62,3 @@ def text_of(value: object) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     return str(value)
-
-
-def json_text(value: Any, *, ascii_only: bool = False) -> str:
-    r"""Return a value as indented JSON; characters that steer a terminal or the direction of writing are escaped.
-
-    Examples
-    --------
-    >>> print(json_text("caf\u00e9 \u202egnp"))
-    "café \u202egnp"
-    """
-    text = json.dumps(value, indent=2, ensure_ascii=ascii_only)
-    if text.replace("\n", "").isprintable():
-        return text
-    return "".join(c if c == "\n" or c.isprintable() else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    """Return a character as JSON escapes it."""
-    return f"\\u{ord(character):04x}" if character.isascii() else json.dumps(character)[1:-1]
-
-
-def function_name(function: Callable[..., Any]) -> str:
-    """Return module and name of a function; a partial function has those of the function that it completes.
-
-    Examples
-    --------
-    >>> from functools import partial
-    >>> function_name(partial(function_name))
-    'shoal.core.text:function_name'
-    """
-    inner = getattr(function, "func", function)
-    module = getattr(inner, "__module__", None) or "__main__"
-    return f"{module}:{getattr(inner, '__qualname__', type(inner).__name__)}"

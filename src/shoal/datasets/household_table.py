@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.core.choices import check_seed, check_size
+from shoal.core.arguments import check_seed, check_size
 
 
 def households(n: int = 400, *, seed: int = 0) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.choices import check_seed, check_size
+from shoal.core.arguments import check_seed, check_size
 from shoal.errors import ParameterError
 
 ADULT_ATTRIBUTES = (

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.core.choices import check_seed, check_size
+from shoal.core.arguments import check_seed, check_size
 
 _ACUTE = ("fracture", "pneumonia", "appendicitis", "migraine")
 _CHRONIC = ("heart failure", "diabetes", "kidney failure", "COPD")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.choices import check_seed, check_size
+from shoal.core.arguments import check_seed, check_size
 
 
 def simu(seed: int = 0, n: int = 1000, d: int = 10) -> NDArray[np.float64]:

@@ -15,7 +15,6 @@ import polars as pl
 
 from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
-from shoal.core.text import json_text
 from shoal.dp.accountant import Accountant
 from shoal.dp.declaration import Declaration
 from shoal.dp.domain import Domain
@@ -24,7 +23,7 @@ from shoal.dp.mechanisms import MechanismResult, check_mechanism
 from shoal.dp.opendp_library import library
 from shoal.dp.person_rows import PersonLimit, limited, person_limit
 from shoal.dp.schema_domain import schema_domain
-from shoal.errors import DataError, ParameterError, SchemaError
+from shoal.errors import DataError, ParameterError, SchemaError, json_text
 from shoal.schema.columns import Schema, names_list
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table, write_files

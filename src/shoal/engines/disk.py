@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from shoal.core.progress import SILENT, Progress
-from shoal.core.text import json_text
 from shoal.engines.leaf_figures import LeafFigures
 from shoal.engines.partition import LEAF_RECORDS
 from shoal.engines.partitioned_run import Chunk, PartitionedRun, Rows
 from shoal.engines.parts_evidence import ReleasedColumns, check_parts_loss, parts_manifest, parts_remarks
 from shoal.engines.recount_parts import BUCKET_ROWS, BucketedRows, PartsRecount
 from shoal.engines.spill import Spill
-from shoal.errors import RequirementNotMet
+from shoal.errors import RequirementNotMet, json_text
 from shoal.flow.remarks import Remark, check_accepted
 from shoal.schema.plan import JsonDict, Plan
 from shoal.tables.parquet_parts import ParquetParts

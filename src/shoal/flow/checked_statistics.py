@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from shoal.core.text import function_name
-from shoal.errors import ParameterError, RequirementNotMet
+from shoal.errors import ParameterError, RequirementNotMet, function_name
 from shoal.flow.released import Released
 from shoal.schema.plan import JsonDict
 from shoal.schema.statistic import RECORDS, TABLE, Statistic

@@ -7,31 +7,131 @@ as they are stored (:mod:`shoal.flow.exact_numbers`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.core.group_statistics import group_median_records, group_modes, group_ranges
 from shoal.core.grouping import Groups
-from shoal.core.text import text_of
 from shoal.flow.encoding import CategoryEncoding, ColumnEncoding, Floats, NumericEncoding, from_polars, is_view
 from shoal.flow.exact_numbers import EXACT, ExactMeans, ExactNumbers, FloatNumbers, Representatives, exact_numbers
-from shoal.flow.mean_loss import Spread, mean_loss, measure_spread
 from shoal.flow.prepare import Integers
 from shoal.recoding.loss import ColumnLoss, mismatch_loss, squared_loss
 from shoal.recoding.rounded_means import Words, group_draws
 from shoal.schema.columns import Kind, Recode
 from shoal.schema.plan import Decimals, Sums
-from shoal.tables import Table
 from shoal.tables.clean_copy import arrow_array
 from shoal.tables.value_codes import missing_mask, polars_series
 
 if TYPE_CHECKING:
-    from shoal.core.hierarchy import Hierarchy
-    from shoal.recoding.generalisation import Generalised
     from shoal.tables.table import Series
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """What the loss of a column is computed from, whatever its means are rounded to; in standard deviations.
+
+    Parameters
+    ----------
+    means
+        The mean of each group; the mean of the column where the group has none.
+    weights, deviations
+        The sum over each group of weights, and of weighted deviations from its mean.
+    inside, total
+        The sums of squared deviations from the means of the groups, and from the mean of the column.
+    mean
+        The mean of the column.
+    """
+
+    means: Floats
+    weights: Floats
+    deviations: Floats
+    inside: float
+    total: float
+    mean: float
+
+
+def mean_loss(entry: NumericEncoding, spread: Spread, representatives: Floats, *, totals: bool) -> ColumnLoss:
+    """Return the loss of a column whose means were rounded.
+
+    Parameters
+    ----------
+    entry
+        The encoding of the column.
+    spread
+        What :func:`measure_spread` returned.
+    representatives
+        What is released for each group, as the encoding sees it; NaN where nothing is.
+    totals
+        Whether a total of the column has a meaning.
+    """
+    shown = entry.standardised(representatives)
+    moved = spread.means - np.where(np.isnan(shown), spread.mean, shown)
+    sse = spread.inside + float((moved * (2 * spread.deviations + spread.weights * moved)).sum())
+    unit = entry.scale * entry.deviation
+    total = float(spread.weights.sum()) * (spread.mean * unit + entry.scale * entry.mean + float(entry.origin))
+    difference = float((spread.deviations + spread.weights * moved).sum())
+    error = abs(difference * unit / total) if totals and total else None
+    return ColumnLoss(max(sse, 0.0), spread.total, total_error=error)
+
+
+def measure_spread(
+    entry: NumericEncoding,
+    original: Floats,
+    means: Floats,
+    grouping: Groups,
+    weights: Floats | None,
+    *,
+    complete: bool,
+) -> Spread:
+    """Return what the loss is computed from.
+
+    Parameters
+    ----------
+    entry
+        The encoding of the column.
+    original
+        The values as the encoding sees them; a missing one counts nothing.
+    means
+        The mean of each group, NaN where it has none.
+    grouping
+        The groups.
+    weights
+        Sampling weights, if there are any.
+    complete
+        Whether the means are those of the original values, and not also of imputed ones.
+    """
+    labels: NDArray[np.int64] = grouping.labels
+    values = entry.standardised(original)
+    whole = not (values.size and np.isnan(values.min()))
+    if not whole:
+        known = ~np.isnan(values)
+        values, labels = values[known], labels[known]
+        weights = None if weights is None else weights[known]
+    mean = float(np.average(values, weights=weights)) if values.size else 0.0
+    centres = entry.standardised(means)
+    centres = np.where(np.isnan(centres), mean, centres)
+    differences = centres[labels]
+    np.subtract(values, differences, out=differences)
+    if complete and whole and weights is None:
+        sums, deviations = grouping.sizes.astype(np.float64), np.zeros(len(grouping))
+    else:
+        sums = np.bincount(labels, weights, minlength=len(grouping)).astype(np.float64)
+        weighted = differences if weights is None else differences * weights
+        deviations = np.bincount(labels, weighted, minlength=len(grouping)).astype(np.float64)
+    values -= mean
+    return Spread(centres, sums, deviations, _squares(differences, weights), _squares(values, weights), mean)
+
+
+def _squares(differences: Floats, weights: Floats | None) -> float:
+    """Return the weighted sum of squares; overwrites the differences, and adds in an order that no thread changes."""
+    np.multiply(differences, differences, out=differences)
+    if weights is not None:
+        differences *= weights
+    return float(differences.sum())
 
 
 RecodedColumn = tuple["Series", ColumnLoss]
@@ -93,19 +193,17 @@ class ColumnTask:
         ``selected`` is the record that is released for each group, if there is one; ``keys`` are those of
         :func:`shoal.recoding.rounded_means.content_keys`.
         """
-        if self.recode == Recode.RANGE:
-            return self._as_ranges()
-        if self.recode in {Recode.SET, Recode.HIERARCHY}:
-            return self._generalised()
-        if self.recode == Recode.SUPPRESS:
-            return self._suppressed()
+        if self.recode in {Recode.RANGE, Recode.SET, Recode.HIERARCHY, Recode.SUPPRESS}:
+            from shoal.flow.generalised_columns import generalised_column
+
+            return generalised_column(self)
         if self.recode == Recode.MEAN:
             column = self.mean_column(keys)
             return column.recoded(column.plain)
         if self.recode in {Recode.MIDRANGE, Recode.MEDIAN}:
             return self._between_records()
         records = self.records(selected)
-        return self._released(self._gathered(records), self.values[records])
+        return self._released(self.gathered(records), self.values[records])
 
     def mean_column(self, keys: Words) -> MeanColumn:
         """Return means, rounded such that totals give no record away, or such that they are kept."""
@@ -128,7 +226,7 @@ class ColumnTask:
         if self.recode in {Recode.MEDOID, Recode.FREQUENCIES}:
             assert selected is not None
             return selected
-        keys = self._sort_keys()
+        keys = self.sort_keys()
         if self.recode == Recode.MODE:
             codes = np.unique(keys, return_inverse=True)[1].reshape(-1)  # equal NaN are one value
             modes = group_modes(codes, self.grouping, self.weights)
@@ -141,19 +239,19 @@ class ColumnTask:
 
     def _between_records(self) -> RecodedColumn:
         """Return medians or midranges: the value of a record, or the number in the middle between two of them."""
-        keys = self._sort_keys()
+        keys = self.sort_keys()
         if self.recode == Recode.MIDRANGE:
             low, high = group_ranges(keys, self.grouping)
         else:
             low, high = group_median_records(keys, self.grouping, self.weights)
         same = (keys[low] == keys[high]) | np.isnan(keys[low])
         if not isinstance(self.entry, NumericEncoding) or self.entry.column.kind == Kind.ORDINAL or same.all():
-            return self._released(self._gathered(low), self.values[low])
+            return self._released(self.gathered(low), self.values[low])
         found = exact_numbers(self.series, self.entry, self.values, self.decimals, by_unit=True).middle(low, high)
         shown = from_polars(found.column, self.series, same_dtype=found.same_dtype)
         return self._released(shown, found.offsets)
 
-    def _sort_keys(self) -> Floats:
+    def sort_keys(self) -> Floats:
         """Return numbers that are equal and ordered as the values of the column are; NaN where they are missing."""
         entry = self.entry
         if isinstance(entry, CategoryEncoding) or (entry.integer and entry.scale < EXACT):
@@ -168,7 +266,7 @@ class ColumnTask:
             return self.values  # imputed values have no place among the others
         return np.where(missing, np.nan, column.rank("dense").cast(float).fill_null(0.0).to_numpy())
 
-    def _gathered(self, records: Integers) -> Series:
+    def gathered(self, records: Integers) -> Series:
         """Return the values of some records in the type of the column; imputed and suppressed ones as they count."""
         values = self.values[records]
         missing = np.isnan(values)
@@ -190,79 +288,15 @@ class ColumnTask:
 
     def _released(self, representatives: Series, offsets: Floats) -> RecodedColumn:
         """Return the column with the representative of its group for each record."""
-        return (taken(representatives, self.grouping.labels), self._loss(offsets))
+        return (taken(representatives, self.grouping.labels), self.loss(offsets))
 
-    def _as_ranges(self) -> RecodedColumn:
-        from shoal.recoding.penalties import extent_penalty
-        from shoal.recoding.range_texts import range_texts
-
-        lowest, highest = group_ranges(self._sort_keys(), self.grouping)
-        ends = (self._gathered(rows).to_list() for rows in (lowest, highest))
-        charged = extent_penalty(self.values, self.grouping)
-        loss = self._loss(self.values[lowest] / 2 + self.values[highest] / 2)
-        return self._texts(range_texts(*ends), self._with_penalties(loss, charged, charged))
-
-    def _generalised(self) -> RecodedColumn:
-        from shoal.recoding.generalisation import generalise_by_hierarchy, generalise_to_sets
-
-        _, first, codes = np.unique(self._sort_keys(), return_index=True, return_inverse=True)  # equal NaN are one
-        distinct, names, codes = self.values[first], self._names(first), codes.reshape(-1).astype(np.int64)
-        if self.recode == Recode.SET:
-            found = generalise_to_sets(distinct, codes, names, self.grouping)
-        else:
-            tree = self._tree()
-            name = self.entry.column.name
-            found = generalise_by_hierarchy(distinct, codes, names, self.grouping, tree, name, level=self.level)
-        loss = self._with_penalties(self._generalised_loss(found), found.ncp, found.height)
-        return self._texts(found.texts, loss)
-
-    def _tree(self) -> Hierarchy:
-        if self.entry.tree is not None:
-            return self.entry.tree
-        from shoal.schema.hierarchy_sources import hierarchy_of
-
-        return hierarchy_of(self.entry.column, Table.from_native(self.series.to_frame().to_native()))
-
-    def _suppressed(self) -> RecodedColumn:
-        from shoal.tables.replacing import with_missing
-
-        lowest, highest = group_ranges(self._sort_keys(), self.grouping)
-        keys = self._sort_keys()
-        differ = ~((keys[lowest] == keys[highest]) | np.isnan(keys[lowest]))
-        released = with_missing(self._gathered(lowest), differ)
-        charged = differ.astype(np.float64)
-        loss = self._with_penalties(self._loss(np.where(differ, np.nan, self.values[lowest])), charged, charged)
-        return (taken(released, self.grouping.labels), loss)
-
-    def _texts(self, texts: list[str | None], loss: ColumnLoss) -> RecodedColumn:
-        shown = nw.new_series(self.series.name, texts, nw.String, backend=self.series.implementation)
-        return (taken(shown, self.grouping.labels), loss)
-
-    def _names(self, records: Integers) -> list[str | None]:
-        shown = self._gathered(records).to_list()
-        return [None if value is None or value != value else text_of(value) for value in shown]  # noqa: PLR0124 - NaN
-
-    def _loss(self, representatives: Floats) -> ColumnLoss:
+    def loss(self, representatives: Floats) -> ColumnLoss:
         """Return the loss of one representative for each group, as the encoding sees it."""
         labels = self.grouping.labels
         if isinstance(self.entry, CategoryEncoding) and self.entry.column.kind == Kind.NOMINAL:
             return mismatch_loss(self.original, representatives[labels], self.weights)
         standardised = self.entry.standardised
         return squared_loss(standardised(self.original), standardised(representatives)[labels], self.weights)
-
-    def _generalised_loss(self, found: Generalised) -> ColumnLoss:
-        """Return the loss of a reader who takes the mean of what a text represents, or guesses among its categories."""
-        if isinstance(self.entry, NumericEncoding) or self.entry.column.kind == Kind.ORDINAL:
-            return self._loss(found.values)
-        total = mismatch_loss(self.original, self.original, self.weights)
-        wrong = np.where(np.isnan(self.original), 0.0, 1 - 1 / found.options[self.grouping.labels])
-        return ColumnLoss(float(wrong.sum() if self.weights is None else wrong @ self.weights), total.sst)
-
-    def _with_penalties(self, loss: ColumnLoss, ncp: Floats, height: Floats) -> ColumnLoss:
-        """Return the loss with the mean penalties of its cells."""
-        sizes = self.grouping.sizes if self.weights is None else np.bincount(self.grouping.labels, self.weights)
-        total = float(sizes.sum())
-        return replace(loss, ncp=float(ncp @ sizes) / total, total_il=float(height @ sizes) / total)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,9 +30,8 @@ from shoal.methods.persons.history_groups import history_groups
 from shoal.methods.persons.person_groups import Violates, person_groups
 from shoal.privacy.confidential import Values
 from shoal.privacy.person_joins import PersonRequirements
-from shoal.schema.person_options import Slots, Weighting
 from shoal.schema.plan import Plan
-from shoal.schema.requirements import TOLERANCE, Of
+from shoal.schema.requirements import TOLERANCE, Of, Slots, Weighting
 
 Masked = NDArray[np.bool_]
 MOST_CELLS = 2**27

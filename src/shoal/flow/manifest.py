@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from shoal.flow.group import Grouped, MethodRun
 from shoal.flow.prepare import Prepared
 from shoal.flow.recode import Recoded
-from shoal.flow.recount_sql import recount_entry
+from shoal.flow.recount_file import recount_entry
 from shoal.recoding.loss import Loss
 from shoal.schema.columns import DROPPED, Column, Recode, Role
 from shoal.schema.plan import JsonDict, Plan, plain_value, requirements_dict
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from shoal.flow.released import Recount
     from shoal.flow.remarks import Remark
     from shoal.privacy.assessment import Assessment
+
 
 MANIFEST_VERSION = 3
 

@@ -34,9 +34,8 @@ from shoal.methods.contract import Outcome
 from shoal.methods.persons.history_groups import history_groups, slots_of_groups
 from shoal.methods.persons.person_groups import person_groups
 from shoal.privacy.person_joins import PersonRequirements
-from shoal.schema.person_options import Slots, Weighting
 from shoal.schema.plan import Plan
-from shoal.schema.requirements import Of
+from shoal.schema.requirements import Of, Slots, Weighting
 
 if TYPE_CHECKING:
     from shoal.flow.holder_record import HolderRecord

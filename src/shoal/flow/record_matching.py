@@ -10,9 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
-from shoal.flow.holder_record import HolderRecord
+from shoal.flow.holder_record import HolderRecord, Words, record_hashes
 from shoal.flow.prepare import Integers
-from shoal.flow.record_identity import Words, record_hashes
 from shoal.tables import Table
 
 

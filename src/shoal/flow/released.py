@@ -16,7 +16,6 @@ import polars as pl
 from shoal.core.arguments import checked
 from shoal.core.grouping import Grouping, canonical_labels
 from shoal.core.progress import SILENT, Progress
-from shoal.core.text import text_of
 from shoal.errors import LossNotAccepted, ParameterError, RequirementNotMet, SchemaError
 from shoal.flow.group import Grouped, MethodRun
 from shoal.flow.manifest import build_manifest
@@ -289,6 +288,8 @@ def _without_categories(plan: Plan, table: Table) -> Plan:
 
     Both list categories of the original that the release no longer has.
     """
+    from shoal.core.text import text_of
+
     released = set(table.names)
 
     def reduced(column: Column) -> Column:

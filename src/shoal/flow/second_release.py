@@ -18,7 +18,7 @@ from shoal.core.row_classes import distinct_per_class
 from shoal.errors import ParameterError
 from shoal.flow.encoding import ColumnEncoding, Floats, NumericEncoding, from_polars
 from shoal.flow.group import Blocks, Grouped, find_blocks
-from shoal.flow.holder_record import HolderRecord, plan_changes
+from shoal.flow.holder_record import HolderRecord
 from shoal.flow.person_requirements import check_achievable, person_requirements
 from shoal.flow.prepare import MethodData, Prepared
 from shoal.flow.previous import regroup
@@ -343,3 +343,21 @@ def _figures_of_persons(prepared: Prepared, plan: Plan, found: SecondGroups, cha
         deleted=matched.deleted, groups_kept=np.unique(found.persons[found.untouched]).size,
         below_k=int(few.sum()), unavoidable=int((few & (left < k)).sum()), plan_changes=changes,
     )  # fmt: skip
+
+
+def plan_changes(earlier: Mapping[str, object], now: Mapping[str, object], path: str = "") -> list[str]:
+    """Return the entries of two plans that differ, by their place, without values of lists.
+
+    Examples
+    --------
+    >>> plan_changes({"method": {"seed": 0, "name": "mdav"}}, {"method": {"seed": 1, "name": "mdav"}})
+    ['method.seed']
+    """
+    changes = []
+    for name in dict.fromkeys([*earlier, *now]):
+        one, two, place = earlier.get(name), now.get(name), f"{path}{name}"
+        if isinstance(one, Mapping) and isinstance(two, Mapping):
+            changes += plan_changes(one, two, f"{place}.")
+        elif one != two:
+            changes.append(place)
+    return changes

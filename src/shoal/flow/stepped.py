@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from shoal.core.arguments import checked
 from shoal.errors import DataError, ParameterError, RequirementNotMet
-from shoal.flow.record_identity import record_hashes
+from shoal.flow.holder_record import record_hashes
 from shoal.flow.step_values import FittedStep, fit_step
 from shoal.schema.columns import Column, Kind, Role, Schema
 from shoal.schema.step_texts import parse_step

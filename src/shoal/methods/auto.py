@@ -28,7 +28,7 @@ from shoal.core.memory import check_memory
 from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import collapse
 from shoal.methods.calibration import Calibration, calibrate
-from shoal.methods.contract import ColumnCost, Outcome
+from shoal.methods.contract import AsMethodUsed, ColumnCost, Outcome
 from shoal.methods.effort import (
     MANY_ATTRIBUTES,
     MIDDLE_RECORDS,
@@ -41,7 +41,6 @@ from shoal.methods.effort import (
     small_table,
     start_of_many,
 )
-from shoal.methods.guarantees import AsMethodUsed
 from shoal.methods.mixed_effort import mixed_work, mixed_work_within
 from shoal.methods.registry import get_method, method
 from shoal.methods.running import run

@@ -17,13 +17,10 @@ from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
-from shoal.core.text import function_name
-from shoal.errors import ParameterError, suggestion
-from shoal.methods.catalogue import MODULES
-from shoal.methods.contract import INJECTED, DataKind, Labels, Outcome
-from shoal.methods.guarantees import AsMethodUsed, Guarantee, sizes_in_words
-from shoal.methods.options import Option, read_option
-from shoal.methods.parameters import completed_docstring
+from shoal.errors import ParameterError, function_name, suggestion
+from shoal.methods import MODULES
+from shoal.methods.contract import INJECTED, AsMethodUsed, DataKind, Guarantee, Labels, Outcome, sizes_in_words
+from shoal.methods.options import Option, completed_docstring, read_option
 
 F = TypeVar("F", bound=Callable[..., Labels | Outcome])
 Storage = Literal["float64", "float32"]
@@ -194,7 +191,7 @@ def method(
     version
         The version of the algorithm, if its results are frozen.
     guarantees
-        What holds for every result beside the sizes: see ``shoal.methods.guarantees``.
+        What holds for every result beside the sizes: see ``shoal.methods.contract``.
 
     Returns
     -------

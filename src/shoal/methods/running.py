@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.choices import check_seed, check_size
+from shoal.core.arguments import check_seed, check_size
 from shoal.core.grouping import canonical_order, check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError

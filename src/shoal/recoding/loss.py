@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.grouping import Grouping
-from shoal.core.text import text_table
 
 if TYPE_CHECKING:
     from shoal.core.frequency_errors import FrequencyErrors
@@ -114,6 +113,8 @@ class Loss:
         return f"<Loss: {text}>"
 
     def __str__(self) -> str:
+        from shoal.core.text import text_table
+
         rows = [(name, f"{100 * column.information_loss:.2f} %") for name, column in self.columns.items()]
         return text_table(("quasi-identifier", "loss"), [*rows, ("all", f"{100 * self.information_loss:.2f} %")])
 

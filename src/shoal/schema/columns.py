@@ -17,9 +17,7 @@ from enum import StrEnum
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from shoal.core.arguments import checked
-from shoal.core.choices import choice
-from shoal.core.text import text_table
+from shoal.core.arguments import checked, choice
 from shoal.errors import ParameterError, SchemaError, UnknownColumn
 
 if TYPE_CHECKING:
@@ -351,6 +349,8 @@ class Schema:
         return f"<Schema: {', '.join(f'{count} {role}' for count, role in counts if count)}>"
 
     def __str__(self) -> str:
+        from shoal.core.text import text_table
+
         return text_table(("column", "role", "kind"), [(c.name, str(c.role), str(c.kind)) for c in self.columns])
 
     def _repr_html_(self) -> str:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from shoal.core.choices import choice
+from shoal.core.arguments import choice
 from shoal.core.hierarchy import Hierarchy
 from shoal.core.text import text_of
 from shoal.errors import ParameterError, suggestion

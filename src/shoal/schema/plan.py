@@ -15,11 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from shoal.core.choices import check_decimals, check_seed
+from shoal.core.arguments import check_decimals, check_seed
 from shoal.errors import ParameterError, suggestion
 from shoal.schema.columns import Schema
-from shoal.schema.person_options import PersonOptions, check_person_plan
-from shoal.schema.requirements import Of, Requirements
+from shoal.schema.requirements import Of, PersonOptions, Requirements, check_person_plan
 
 Decimals = int | Literal["input", "full"]
 Sums = Literal["rounded", "exact"]
@@ -186,7 +185,7 @@ class MethodCall:
         """The name as text: a registered name, or module and name of a function."""
         if isinstance(self.name, str):
             return self.name
-        from shoal.core.text import function_name
+        from shoal.errors import function_name
 
         return function_name(self.name)
 

@@ -119,7 +119,7 @@ class Statistic:
         stated = {name: value for name, value in stated.items() if value is not None and value != ()}
         if self.function is None:
             return stated
-        from shoal.core.text import function_name
+        from shoal.errors import function_name
 
         return {**stated, "function": function_name(self.function)}
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from shoal.core.choices import choice
+from shoal.core.arguments import choice
 from shoal.errors import SchemaError, UnknownColumn, suggestion
 from shoal.schema.columns import (
     DROPPED,

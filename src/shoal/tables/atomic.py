@@ -1,28 +1,212 @@
 """Files that appear complete or not at all, several of them together.
 
 A file is written in a private directory beside its target (``.people.csv.….shoal-tmp``, mode 0700, the file in
-it 0600), flushed to the disk, given the mode of the target, and then renamed. Several files are renamed under a journal
-(:mod:`shoal.tables.journal`): an error undoes the renames, and if the process is killed between two of them, the next
-command that reads or writes one of the files finishes them. A lock on the private directory tells running processes
-from killed ones, whose directories the next write removes.
+it 0600), flushed to the disk, given the mode of the target, and renamed. Several files are renamed under a journal that
+lists the renames: once it has appeared, by one rename, the next process that finds it finishes them
+(:mod:`shoal.tables.recovery`). If a rename fails, a second form of the journal undoes them. The journal holds paths and
+no data. A lock tells directories of running processes from those of killed ones, which the next write removes.
 """
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import signal
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from threading import current_thread, main_thread
+from typing import Any
 
-from shoal.errors import FileProblem, ParameterError
-from shoal.tables.journal import STAGE_SUFFIX, Entry, Journal, claim, finish_interrupted, flush_directory, identity
+from shoal.errors import FileProblem, ParameterError, reason
+
+STAGE_SUFFIX = ".shoal-tmp"
+JOURNAL_SUFFIX = ".shoal-journal"
+
+Identity = list[int]
+"""Device, inode, size and time of a file: what tells it from another one under the same name."""
+
+
+def identity(path: Path) -> Identity | None:
+    """Return what tells a file from another one under the same name; None if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One rename: the target, the new file, the old file under a second name, and the identities of both."""
+
+    target: Path
+    new: Path
+    old: Path | None
+    before: Identity | None
+    after: Identity | None
+
+    def pending(self) -> bool:
+        """Return whether the rename is still to be made; raises Changed if another program changed the target."""
+        found = identity(self.target)
+        if found == self.after:
+            return False
+        if found == self.before and identity(self.new) == self.after:
+            return True
+        raise Changed(errno.EBUSY, "another program changed the file at the same time")
+
+    def forward(self) -> None:
+        """Make the rename, unless it was made."""
+        if self.pending():
+            self.new.replace(self.target)
+
+    def undo(self) -> None:
+        """Undo the rename, if it was made and the target was not changed since."""
+        if identity(self.target) != self.after:
+            return
+        if self.old is not None:
+            self.old.replace(self.target)
+        else:
+            self.target.unlink()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the entry for JSON."""
+        return {
+            "target": str(self.target), "new": str(self.new), "old": None if self.old is None else str(self.old),
+            "before": self.before, "after": self.after,
+        }  # fmt: skip
+
+
+class Changed(OSError):
+    """Another program changed a target at the same time, or after the renames were interrupted."""
+
+
+@dataclass(frozen=True)
+class Journal:
+    """The renames of several files, and where the journal of them is."""
+
+    path: Path
+    stage: Path
+    stages: Sequence[Path]
+    entries: Sequence[Entry]
+
+    @classmethod
+    def prepare(cls, stage: Path, stages: Sequence[Path], entries: Sequence[Entry]) -> Journal:
+        """Write both forms of the journal into a private directory, and pointers into the other directories."""
+        journal = cls(stage.with_suffix(JOURNAL_SUFFIX), stage, stages, entries)
+        for name, back in (("journal", False), ("journal-back", True)):
+            _write(stage / name, {"back": back, **journal._plain()})
+        for pointer in journal._pointers():
+            beside = next(path for path in stages if path.parent == pointer.parent)
+            _write(beside / "pointer", {"journal": str(journal.path), "stages": [str(path) for path in stages]})
+            (beside / "pointer").replace(pointer)
+            flush_directory(pointer.parent)
+        return journal
+
+    def commit(self) -> None:
+        """Let the journal appear; from here on the renames are finished by the process that finds it."""
+        (self.stage / "journal").replace(self.path)
+        flush_directory(self.path.parent)
+
+    def forward(self) -> None:
+        """Make all renames."""
+        for entry in self.entries:
+            entry.forward()
+        for directory in {entry.target.parent for entry in self.entries}:
+            flush_directory(directory)
+
+    def undo(self) -> None:
+        """Undo the renames that were made, and remove the journal."""
+        if self.path.exists():
+            (self.stage / "journal-back").replace(self.path)
+            flush_directory(self.path.parent)
+        self.undo_renames()
+        self.remove()
+
+    def undo_renames(self) -> None:
+        """Undo the renames that were made."""
+        for entry in self.entries:
+            entry.undo()
+        for directory in {entry.target.parent for entry in self.entries}:
+            flush_directory(directory)
+
+    def remove(self) -> None:
+        """Remove the journal, first where it counts."""
+        for path in (self.path, *self._pointers()):
+            with suppress(OSError):  # a journal of finished renames does no harm
+                path.unlink(missing_ok=True)
+
+    def _pointers(self) -> list[Path]:
+        others = {entry.target.parent for entry in self.entries} - {self.path.parent}
+        return [directory / self.path.name for directory in sorted(others)]
+
+    def _plain(self) -> dict[str, Any]:
+        return {
+            "stages": [str(path) for path in self.stages], "entries": [entry.as_dict() for entry in self.entries],
+        }  # fmt: skip
+
+
+def finish_interrupted(directory: Path, *, leftovers: bool = False) -> None:
+    """Finish or undo the renames of processes that were killed, if their journal is in this directory.
+
+    With ``leftovers``, remove the private directories of such processes too. Nothing is imported where none was killed.
+    """
+    suffixes = (JOURNAL_SUFFIX, STAGE_SUFFIX) if leftovers else (JOURNAL_SUFFIX,)
+    try:
+        paths = [Path(entry.path) for entry in os.scandir(directory) if entry.name.endswith(suffixes)]
+    except OSError:
+        return
+    if paths:
+        from shoal.tables.recovery import recover
+
+        recover(paths)
+
+
+def _write(path: Path, plain: dict[str, Any]) -> None:
+    handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        json.dump(plain, file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def claim(directory: Path, *, own: bool = False) -> int | None:
+    """Return a lock on a private directory; None while the process that made it runs, or if it is gone.
+
+    Where the file system has no locks, ``own`` returns the handle without one; no other process then takes it.
+    """
+    import fcntl
+
+    try:
+        handle = os.open(directory, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        with suppress(OSError) if own else nullcontext():
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(handle).st_ino == directory.lstat().st_ino:
+            return handle
+    except OSError:
+        pass
+    os.close(handle)
+    return None
+
+
+def flush_directory(directory: Path) -> None:
+    """Bring the names in a directory to the disk."""
+    with suppress(OSError):  # some systems cannot open a directory; then only the file system protects the rename
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
 
 _count = count()
 _written: list[Path] = []
@@ -56,8 +240,7 @@ def write_files(writers: Mapping[Path, Callable[[Path], None]], *, private: Coll
     stages: list[_Stage] = []
     try:
         for directory in dict.fromkeys(target.parent for target in targets):
-            finish_interrupted(directory)
-            remove_leftovers(directory)
+            finish_interrupted(directory, leftovers=True)
         for target, writer in zip(targets, writers.values(), strict=True):
             with deferred_signals():
                 stages.append(_Stage(target))
@@ -85,18 +268,6 @@ def written_files() -> list[Path]:
     return list(_written)
 
 
-def remove_leftovers(directory: Path) -> None:
-    """Remove private directories that were left by processes that no longer run."""
-    with suppress(OSError):
-        entries = [entry for entry in os.scandir(directory) if entry.name.endswith(STAGE_SUFFIX)]
-        for entry in entries:
-            owned = entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.geteuid()
-            lock = claim(Path(entry.path)) if owned else None
-            if lock is not None:
-                shutil.rmtree(entry.path, ignore_errors=True)
-                os.close(lock)
-
-
 def real_target(path: Path) -> Path:
     """Follow links, as a plain ``open`` would."""
     return Path(os.path.realpath(path))
@@ -111,15 +282,6 @@ def check_distinct(targets: Sequence[Path]) -> None:
             known.append((found.st_dev, found.st_ino))
     if len(set(known)) < len(known) or len({real_target(target) for target in targets}) < len(targets):
         raise ParameterError("table, manifest, holder's record and reports need different files")
-
-
-def reason(error: OSError) -> str:
-    """Return why the system refused, for a sentence."""
-    if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-        return "the disk is full or the file too large for it"
-    if error.errno == errno.ELOOP:
-        return "its symbolic links lead in a circle"
-    return (error.strerror or "the file cannot be written").lower()
 
 
 @contextmanager

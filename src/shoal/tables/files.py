@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from shoal.errors import FileProblem, ParameterError, suggestion
-from shoal.tables.atomic import real_target, reason, write_files
-from shoal.tables.compression import COMPRESSED, compression_of, without_compression
-from shoal.tables.journal import finish_interrupted
+from shoal.errors import FileProblem, ParameterError, reason, suggestion
+from shoal.tables.atomic import finish_interrupted, real_target, write_files
+from shoal.tables.dialect import COMPRESSED, compression_of, without_compression
 
 if TYPE_CHECKING:
     from shoal.tables.table import Table
@@ -254,7 +253,7 @@ def write_directly(table: Table, path: Path, *, target: Path) -> None:
     """Write a table to a path in the format that the target's extension names; for use with :func:`write_files`."""
     known = format_of(target)
     if known.family == "text":
-        from shoal.tables.csv_writer import write_csv
+        from shoal.tables.csv_files import write_csv
 
         write_csv(table, path, target)
     elif known.family == "statistics":
@@ -300,7 +299,7 @@ def _read(path: str | Path, rows: int | None, **options: Any) -> Table:
         raise ParameterError(f"{path}: the option sheet is for Excel files, this is {known.title}")
     sheet = options.pop("sheet", None)
     if known.family == "text":
-        from shoal.tables.csv_reader import read_csv
+        from shoal.tables.csv_files import read_csv
 
         return read_csv(path, rows=rows, unread=unread, **options)
     if known.family == "statistics":

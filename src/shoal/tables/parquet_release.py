@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from shoal.tables.fingerprint import FINGERPRINT_ROWS, fingerprint_of_blocks
 from shoal.tables.table import Table
+from shoal.tables.value_codes import FINGERPRINT_ROWS, fingerprint_of_blocks
 
 FILE_CHUNKS = 8
 """Chunks (row groups) of a file, where there are several files."""

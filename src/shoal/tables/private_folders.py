@@ -15,9 +15,16 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from shoal.errors import FileProblem
-from shoal.tables.atomic import deferred_signals, private_prefix, real_target, reason, remove_leftovers
-from shoal.tables.journal import STAGE_SUFFIX, claim, finish_interrupted, flush_directory
+from shoal.errors import FileProblem, reason
+from shoal.tables.atomic import (
+    STAGE_SUFFIX,
+    claim,
+    deferred_signals,
+    finish_interrupted,
+    flush_directory,
+    private_prefix,
+    real_target,
+)
 
 _count = count()
 _EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
@@ -40,8 +47,7 @@ def private_folder(target: Path) -> Iterator[Path]:
     """
     target = real_target(target)
     try:
-        finish_interrupted(target.parent)
-        remove_leftovers(target.parent)
+        finish_interrupted(target.parent, leftovers=True)
         with deferred_signals():
             name = f"{private_prefix(target)}{os.getpid()}-folder{next(_count)}{STAGE_SUFFIX}"
             folder = target.with_name(name)

@@ -17,7 +17,7 @@ import numpy as np
 
 from shoal.errors import DataError, FileProblem, MissingExtra, SchemaError
 from shoal.tables.column_labels import Labels, is_text_format
-from shoal.tables.csv_writer import check_writable
+from shoal.tables.csv_files import check_writable
 from shoal.tables.files import format_of
 from shoal.tables.table import Table, is_text, to_polars
 

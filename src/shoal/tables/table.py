@@ -293,7 +293,7 @@ class Table:
         The content is the names and types of the columns, the values, the missing values, and the order of rows and
         columns. Chunks, dictionary codes, the source file and its dialect do not change the fingerprint; a pandas
         index is not part of it. The type counts: 1 and 1.0 differ. Use it to check that two tables are identical,
-        for example a released file and the table that a manifest names. See :mod:`shoal.tables.fingerprint`.
+        for example a released file and the table that a manifest names. See :mod:`shoal.tables.value_codes`.
 
         Examples
         --------
@@ -302,7 +302,7 @@ class Table:
         >>> one.fingerprint() == same.fingerprint(), one.fingerprint() == other.fingerprint()
         (True, False)
         """
-        from shoal.tables.fingerprint import fingerprint
+        from shoal.tables.value_codes import fingerprint
 
         return fingerprint(self.frame)
 

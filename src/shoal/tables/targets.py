@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.errors import FileProblem, ParameterError
-from shoal.tables.atomic import check_distinct, real_target, reason
-from shoal.tables.compression import without_compression
+from shoal.errors import FileProblem, ParameterError, reason
+from shoal.tables.atomic import check_distinct, real_target
+from shoal.tables.dialect import without_compression
 from shoal.tables.files import is_database, writable_format_of
 
 if TYPE_CHECKING:

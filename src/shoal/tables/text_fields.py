@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from shoal.errors import DataError, FileProblem
-from shoal.tables.compression import opened, without_compression
 from shoal.tables.dialect import (
     DELIMITERS,
     LONGEST_LINE,
@@ -27,6 +26,8 @@ from shoal.tables.dialect import (
     known_decimal,
     known_delimiter,
     long_fields,
+    opened,
+    without_compression,
 )
 from shoal.tables.files import check_regular, format_of, read_table
 from shoal.tables.table import Table

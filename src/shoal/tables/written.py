@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import FileProblem
-from shoal.tables.compression import compression_of, opened
+from shoal.tables.dialect import compression_of, opened
 from shoal.tables.files import format_of
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _hashes(path: Path, target: Path, table: Table, names: Sequence[str]) -> tup
 
 def _text_hashes(path: Path, target: Path, table: Table, names: Sequence[str]) -> tuple[Any, str]:
     from shoal.core.key_hashes import TextKeys
-    from shoal.tables.csv_writer import dialect_for
+    from shoal.tables.csv_files import dialect_for
 
     dialect = dialect_for(table, target)
     keys = np.isin(np.array(table.names, object), np.array(list(names), object))

@@ -19,8 +19,7 @@ from shoal.core.deadline import Deadline
 from shoal.core.grouping import ordered_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.threads import run_in_threads
-from shoal.methods.contract import Outcome, Stopped
-from shoal.methods.guarantees import NeverWorse
+from shoal.methods.contract import NeverWorse, Outcome, Stopped
 from shoal.methods.kernels.logarithm_table import exponential_table
 from shoal.methods.options import Range
 from shoal.methods.programs.group_selection import select_groups

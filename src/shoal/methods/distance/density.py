@@ -18,9 +18,10 @@ from shoal.core.grouping import ordered_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.distance.mdav import mdav
 from shoal.methods.kernels.box_tree import build_tree, remove, search, search_stack
-from shoal.methods.kernels.centroids import add, cost_of, gain_tolerance
+from shoal.methods.kernels.centroids import add, gain_tolerance
 from shoal.methods.kernels.group_growth import FREE, begin, join_closest
 from shoal.methods.kernels.scatter import scatter
+from shoal.methods.kernels.small_mdav import cost_of
 from shoal.methods.refinement.split import split_large
 from shoal.methods.registry import method
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from shoal.core.compiled import compiled
 from shoal.core.progress import SILENT, Progress
 from shoal.methods.kernels.box_tree import build_tree, search, search_stack
-from shoal.methods.kernels.centroids import add, mean_of_records, squared_distance
+from shoal.methods.kernels.centroids import add, mean_of_records
 from shoal.methods.kernels.group_growth import FREE, begin, join_closest
 from shoal.methods.kernels.radial_bounds import farthest, radial_bounds_of, remove_and_tighten
+from shoal.methods.kernels.small_mdav import squared_distance
 from shoal.methods.registry import method
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.guarantees import OneLargerGroup
+from shoal.methods.contract import OneLargerGroup
 from shoal.methods.kernels import small_mdav
 from shoal.methods.registry import method
 

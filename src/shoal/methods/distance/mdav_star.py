@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import Outcome
+from shoal.methods.contract import Outcome, TwoGroups
 from shoal.methods.distance.repeats import best_gain_factor
-from shoal.methods.guarantees import TwoGroups
 from shoal.methods.kernels import small_mdav
 from shoal.methods.kernels.centroids import mean_variance
 from shoal.methods.kernels.group_growth import Closest, Rule, begin, grow, join_closest

@@ -21,7 +21,7 @@ from shoal.methods.contract import Outcome
 from shoal.methods.distance.repeats import best_of_runs
 from shoal.methods.kernels.box_tree import NOT_FOUND, search, search_stack
 from shoal.methods.kernels.centroid_index import index_groups, needs_rebuilding, update_index
-from shoal.methods.kernels.centroids import add, cost_of, gain_tolerance, squared_distance
+from shoal.methods.kernels.centroids import add, gain_tolerance
 from shoal.methods.kernels.group_moves import (
     DISSOLVED,
     LARGE,
@@ -36,6 +36,7 @@ from shoal.methods.kernels.group_moves import (
 )
 from shoal.methods.kernels.projected_points import project
 from shoal.methods.kernels.random_numbers import shuffle
+from shoal.methods.kernels.small_mdav import cost_of, squared_distance
 from shoal.methods.options import Range
 from shoal.methods.registry import method
 

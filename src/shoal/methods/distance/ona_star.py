@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import Outcome
+from shoal.methods.contract import NeverWorse, Outcome
 from shoal.methods.distance.mdav_star import star_groups
 from shoal.methods.distance.repeats import best_gain_factor
-from shoal.methods.guarantees import NeverWorse
 from shoal.methods.kernels.group_growth import Closest
 from shoal.methods.options import Range
 from shoal.methods.refinement.ona_star_moves import SplitPosition, refine

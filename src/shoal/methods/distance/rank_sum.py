@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.guarantees import OneLargerGroup
+from shoal.methods.contract import OneLargerGroup
 from shoal.methods.kernels.group_growth import begin, grow, never_join
 from shoal.methods.registry import method
 

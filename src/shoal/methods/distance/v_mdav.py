@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from shoal.core.compiled import compiled
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import Outcome
+from shoal.methods.contract import FewExtraRecords, Outcome
 from shoal.methods.distance.repeats import best_gain_factor
-from shoal.methods.guarantees import FewExtraRecords
 from shoal.methods.kernels.box_tree import build_tree, remove, search, search_stack
 from shoal.methods.kernels.centroids import add
 from shoal.methods.kernels.group_growth import FREE, begin, join_closest

@@ -164,32 +164,6 @@ def mean_variance(points: NDArray[np.float64]) -> float:
 
 
 @inner
-def squared_distance(left: Any, right: Any) -> float:
-    """Return the squared distance of two points, summed attribute by attribute."""
-    total = 0.0
-    for j in range(left.size):
-        difference = left[j] - right[j]
-        total += difference * difference
-    return total
-
-
-@inner
-def cost_of(points: Any, members: Any, size: int) -> float:
-    """Return the squared error of the first ``size`` of these records as a group, computed relative to the first."""
-    total = 0.0
-    for j in range(points.shape[1]):
-        reference = points[members[0], j]
-        mean = 0.0
-        for i in range(size):
-            mean += points[members[i], j] - reference
-        mean /= size
-        for i in range(size):
-            difference = points[members[i], j] - reference - mean
-            total += difference * difference
-    return total
-
-
-@inner
 def add(sizes: Any, sums: Any, centroids: Any, g: int, points: Any, r: int, sign: int) -> None:
     """Add a record to a group (sign 1) or remove it (-1); sums are updated as by ``exact_sums.add_exactly``."""
     sizes[g] += sign

@@ -19,14 +19,13 @@ from shoal.methods.kernels.centroid_index import index_groups, needs_rebuilding,
 from shoal.methods.kernels.centroids import (
     Groups,
     add,
-    cost_of,
     cost_of_joining,
     empty_groups,
     mean_of_records,
-    squared_distance,
     squared_distances,
 )
 from shoal.methods.kernels.projected_points import ProjectedPoints, project
+from shoal.methods.kernels.small_mdav import cost_of, squared_distance
 
 FREE = -1
 Closest = Literal["centroid", "cost"]

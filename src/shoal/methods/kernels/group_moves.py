@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from shoal.core.compiled import compiled, inner
 from shoal.methods.kernels.box_tree import LEAF, NOT_FOUND, remove, search
 from shoal.methods.kernels.centroid_index import update_index
-from shoal.methods.kernels.centroids import Groups, add, cost_of, cost_of_joining, groups_of_labels, squared_distance
+from shoal.methods.kernels.centroids import Groups, add, cost_of_joining, groups_of_labels
 from shoal.methods.kernels.projected_points import ProjectedPoints
+from shoal.methods.kernels.small_mdav import cost_of, squared_distance
 
 DISSOLVED, REASSIGNED, SPLIT, VISITED, LARGE, LOGGED = range(6)
 LOG_BLOCKS = 64

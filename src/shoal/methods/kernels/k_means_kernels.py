@@ -11,9 +11,9 @@ from shoal.core.compiled import compiled
 from shoal.core.threads import run_in_threads
 from shoal.methods.kernels.box_tree import NOT_FOUND, build_tree, remove, search, search_stack
 from shoal.methods.kernels.centroid_index import update_index
-from shoal.methods.kernels.centroids import squared_distance
 from shoal.methods.kernels.exact_sums import add_exactly
 from shoal.methods.kernels.projected_points import ProjectedPoints, projections_of
+from shoal.methods.kernels.small_mdav import squared_distance
 
 CHUNK = 4096
 

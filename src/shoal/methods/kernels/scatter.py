@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from shoal.core.compiled import compiled
 from shoal.methods.kernels.box_tree import NOT_FOUND, remove, search, search_stack
 from shoal.methods.kernels.centroid_index import index_groups, update_index
-from shoal.methods.kernels.centroids import add, cost_of, groups_of_labels
+from shoal.methods.kernels.centroids import add, groups_of_labels
 from shoal.methods.kernels.group_moves import rise_of
 from shoal.methods.kernels.projected_points import project
+from shoal.methods.kernels.small_mdav import cost_of
 
 
 def scatter(

@@ -13,12 +13,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.compiled import compiled, inner
-from shoal.methods.kernels.centroids import cost_of, squared_distance
 
 SMALL_TABLE_RECORDS = 3_000
 """The largest table for which these loops are used."""
 NO_EXTENSION = -1.0
 """The gain factor at which MDAV* never extends a group."""
+
+
+@inner
+def squared_distance(left: Any, right: Any) -> float:
+    """Return the squared distance of two points, summed attribute by attribute."""
+    total = 0.0
+    for j in range(left.size):
+        difference = left[j] - right[j]
+        total += difference * difference
+    return total
+
+
+@inner
+def cost_of(points: Any, members: Any, size: int) -> float:
+    """Return the squared error of the first ``size`` of these records as a group, computed relative to the first."""
+    total = 0.0
+    for j in range(points.shape[1]):
+        reference = points[members[0], j]
+        mean = 0.0
+        for i in range(size):
+            mean += points[members[i], j] - reference
+        mean /= size
+        for i in range(size):
+            difference = points[members[i], j] - reference - mean
+            total += difference * difference
+    return total
 
 
 @inner

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.compiled import compiled, inner
-from shoal.methods.kernels.centroids import cost_of, squared_distance
-from shoal.methods.kernels.small_mdav import mdav_star_of_small_table, mean_of
+from shoal.methods.kernels.small_mdav import cost_of, mdav_star_of_small_table, mean_of, squared_distance
 
 DISSOLVED, REASSIGNED, SPLIT, NEXT, LARGE = range(5)
 DISSOLVE, REASSIGN, RENEW = range(3)

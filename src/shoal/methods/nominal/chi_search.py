@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import Outcome
-from shoal.methods.guarantees import SelectedRecords
+from shoal.methods.contract import Outcome, SelectedRecords
 from shoal.methods.nominal.chi_square_program import VectorSolution
 from shoal.methods.nominal.frequency_vectors import frequency_vector
 from shoal.methods.nominal.vector_outcome import searched_vector, vector_outcome

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from shoal.core.deadline import Deadline
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import ColumnCost, Objective, Outcome, Stopped
-from shoal.methods.guarantees import NeverWorse
+from shoal.methods.contract import ColumnCost, NeverWorse, Objective, Outcome, Stopped
 from shoal.methods.kernels.completed_points import completed_points
 from shoal.methods.options import Range
 from shoal.methods.refinement.mixed_search import HOT, ONE_BLOCK_RECORDS, anneal_mixed

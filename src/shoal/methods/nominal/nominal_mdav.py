@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import check_codes
-from shoal.methods.guarantees import OneLargerGroup
+from shoal.methods.contract import OneLargerGroup
 from shoal.methods.nominal.ungrouped_records import UngroupedRecords
 from shoal.methods.registry import method
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import check_codes
-from shoal.methods.guarantees import FewExtraRecords
+from shoal.methods.contract import FewExtraRecords
 from shoal.methods.nominal.ungrouped_records import UngroupedRecords
 from shoal.methods.options import Range
 from shoal.methods.registry import method

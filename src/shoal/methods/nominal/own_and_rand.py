@@ -19,8 +19,7 @@ from shoal.core.deadline import Deadline
 from shoal.core.frequency_tables import Tables
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import Outcome, Stopped
-from shoal.methods.guarantees import SelectedRecords
+from shoal.methods.contract import Outcome, SelectedRecords, Stopped
 from shoal.methods.nominal.column_generation import Fractional, column_generation
 from shoal.methods.nominal.distinct_rows import OBJECTIVE
 from shoal.methods.nominal.random_groups import random_groups

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import Outcome
-from shoal.methods.guarantees import SelectedRecords
+from shoal.methods.contract import Outcome, SelectedRecords
 from shoal.methods.kernels.safe_windows import safe_pass
 from shoal.methods.nominal.frequency_vectors import Vector, adjusted_vector, frequency_vector, groups_of_vector
 from shoal.methods.registry import method

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import Outcome
-from shoal.methods.guarantees import SelectedRecords
+from shoal.methods.contract import Outcome, SelectedRecords
 from shoal.methods.nominal.vector_outcome import COMPLEXITY, TIME_LIMIT, largest_error_outcome
 from shoal.methods.registry import method
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from shoal.core.compiled import compiled
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
-from shoal.methods.contract import Objective, Outcome
-from shoal.methods.guarantees import Optimal
+from shoal.methods.contract import Objective, Optimal, Outcome
 from shoal.methods.registry import method
 
 MOST_RECORDS = 18

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import MissingExtra, ParameterError
-from shoal.methods.contract import Objective, Outcome
-from shoal.methods.guarantees import Optimal
+from shoal.methods.contract import Objective, Optimal, Outcome
 from shoal.methods.optimal.matching_program import SHARE_TOLERANCE, DualSolution, MatchingProgram, costs
 from shoal.methods.programs.highs import load_highspy
 from shoal.methods.registry import method

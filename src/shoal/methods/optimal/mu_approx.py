@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.core.threads import get_threads
-from shoal.methods.contract import Outcome
-from shoal.methods.guarantees import WithinFactor
+from shoal.methods.contract import Outcome, WithinFactor
 from shoal.methods.refinement.split import split_large
 from shoal.methods.registry import method
 from shoal.methods.running import run

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from shoal.core.deadline import Deadline
 from shoal.core.grouping import ordered_labels
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import Objective, Outcome, Stopped, labels_of
+from shoal.methods.contract import NeverWorse, Objective, Outcome, Stopped, labels_of
 from shoal.methods.effort import search_work
-from shoal.methods.guarantees import NeverWorse
 from shoal.methods.kernels.centroids import group_costs
 from shoal.methods.optimal.block_bound import block_bound
 from shoal.methods.optimal.linear_bound import GroupRelaxation

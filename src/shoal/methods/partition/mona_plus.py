@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.core.deadline import Deadline
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import Outcome
-from shoal.methods.guarantees import NeverWorse
+from shoal.methods.contract import NeverWorse, Outcome
 from shoal.methods.kernels.cut_blocks import cut_into_blocks
 from shoal.methods.options import Range
 from shoal.methods.partition.leaf_grouping import group_blocks, leaf_method

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.guarantees import SeparateGroups, SizesOfOptions
+from shoal.methods.contract import SeparateGroups, SizesOfOptions
 from shoal.methods.partition.category_cuts import cut_categories
 from shoal.methods.registry import method
 

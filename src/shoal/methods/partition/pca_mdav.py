@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import Outcome
-from shoal.methods.guarantees import AsMethodUsed
+from shoal.methods.contract import AsMethodUsed, Outcome
 from shoal.methods.options import Range
 from shoal.methods.partition.leaf_grouping import leaf_method
 from shoal.methods.partition.principal_components import project_on_components

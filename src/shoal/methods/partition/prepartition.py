@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import Outcome
-from shoal.methods.guarantees import AsMethodUsed
+from shoal.methods.contract import AsMethodUsed, Outcome
 from shoal.methods.options import Range
 from shoal.methods.partition.leaf_grouping import leaf_method
 from shoal.methods.partition.macrocells import distal_records, group_parts, macrocells, separate

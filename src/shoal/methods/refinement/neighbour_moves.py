@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shoal.core.compiled import compiled, inner
-from shoal.methods.kernels.centroids import squared_distance
+from shoal.methods.kernels.small_mdav import squared_distance
 from shoal.methods.refinement.sse_exchange import update_centroid
 
 

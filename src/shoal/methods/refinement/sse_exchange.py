@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from shoal.core.compiled import compiled, inner
 from shoal.methods.contract import Outcome
-from shoal.methods.kernels.centroids import gain_tolerance, squared_distance
+from shoal.methods.kernels.centroids import gain_tolerance
+from shoal.methods.kernels.small_mdav import squared_distance
 from shoal.methods.options import Range
 from shoal.methods.refinement.step_options import check_step_options
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import Outcome, labels_of
-from shoal.methods.guarantees import Insensitive, OneLargerGroup
+from shoal.methods.contract import Insensitive, OneLargerGroup, Outcome, labels_of
 from shoal.methods.registry import method
 
 Order = Literal["sum", "lexicographic"]

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
-from shoal.methods.contract import Objective, Outcome
-from shoal.methods.guarantees import Optimal
+from shoal.methods.contract import Objective, Optimal, Outcome
 from shoal.methods.options import Range, read_option
 from shoal.methods.registry import get_method, method
 from shoal.methods.univariate.capped import capped_cuts

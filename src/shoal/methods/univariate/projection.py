@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
-from shoal.methods.contract import Objective, Outcome
-from shoal.methods.guarantees import OptimalAlongDirection
+from shoal.methods.contract import Objective, OptimalAlongDirection, Outcome
 from shoal.methods.options import Range
 from shoal.methods.registry import method
 from shoal.methods.univariate.optimal_1d import optimal_1d
