@@ -17,9 +17,8 @@ from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError, suggestion
 from shoal.flow.encoding import fit_encoding
 from shoal.flow.group import Blocks, Grouped, find_blocks
-from shoal.flow.grouped_and_recoded import group_and_recode
 from shoal.flow.prepare import MethodData, Prepared, prepare
-from shoal.flow.recode import Recoded, recode_table
+from shoal.flow.recode import Recoded, group_and_recode, recode_table
 from shoal.flow.released import Released, check_loss, release_table
 from shoal.flow.remarks import check_accepted
 from shoal.methods.registry import get_method

@@ -9,8 +9,8 @@ from shoal.core.progress import SILENT, Progress
 from shoal.engines.leaf_figures import LeafFigures, leaf_figures
 from shoal.errors import ParameterError
 from shoal.flow.encoding import Encoding
-from shoal.flow.grouped_and_recoded import group_and_recode
 from shoal.flow.prepare import prepare
+from shoal.flow.recode import group_and_recode
 from shoal.schema.columns import Schema
 from shoal.schema.plan import Plan
 from shoal.tables import Table

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from shoal.core.grouping import Groups
 from shoal.flow.column_recode import ColumnTask, RecodedColumn, taken
 from shoal.flow.encoding import CategoryEncoding
-from shoal.flow.prepare import Integers
+from shoal.flow.prepare import Integers, Prepared
 from shoal.recoding.loss import ColumnLoss, mismatch_loss, squared_loss
 from shoal.recoding.rounded_means import Words
 from shoal.schema.columns import Kind, Missing, Recode
@@ -154,3 +154,17 @@ def _share(emptied: NDArray[np.bool_], known: NDArray[np.bool_], weights: NDArra
     if weights is None:
         return float(emptied.sum() / known.sum())
     return float(weights[emptied].sum() / weights[known].sum())
+
+
+def recode_with_missing(
+    prepared: Prepared, task: ColumnTask, selected: Integers | None, keys: Words
+) -> tuple[RecodedColumn, ChangedCells]:
+    """Return a column in which cells are missing, or cannot have a value, its loss, and how many cells changed."""
+    name = task.entry.column.name
+    policy = prepared.policy(name) if name in prepared.by_known else None
+    if name in prepared.aside:
+        from shoal.flow.not_applicable import recode_applicable
+
+        return recode_applicable(task, prepared.aside[name], policy, selected, keys)
+    assert policy is not None
+    return recode_known(task, policy, selected, keys)

@@ -1,5 +1,7 @@
 """Recoding: every quasi-identifier replaced by the representative of its group, and what that cost.
 
+:func:`group_and_recode` groups and recodes a prepared table, or a part of it that an engine protects by itself.
+
 Which representative: what the schema states for the column; a hierarchy, if it has one; for categories grouped by a
 method that suits them, a record that keeps frequency tables (selected by the method or here); the representative that
 belongs to the objective of the method; otherwise mean, median or mode.
@@ -16,26 +18,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.arguments import checked
-from shoal.core.group_statistics import group_medoids, group_summary
+from shoal.core.group_statistics import group_medoids
 from shoal.core.grouping import Grouping
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import ParameterError
-from shoal.flow.column_recode import ColumnTask, MeanColumn, RecodedColumn
-from shoal.flow.encoding import CategoryEncoding, ColumnEncoding, Floats, NumericEncoding
-from shoal.flow.exact_numbers import decimals_of, exact_numbers
-from shoal.flow.group import Grouped
+from shoal.flow.column_recode import ColumnTask, MeanColumn
+from shoal.flow.encoding import ColumnEncoding, Floats, NumericEncoding
+from shoal.flow.exact_numbers import exact_numbers
+from shoal.flow.group import Grouped, find_blocks, group_records
 from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.methods.contract import Objective
-from shoal.recoding.loss import ColumnLoss, Loss, mismatch_loss, size_measures, squared_loss
-from shoal.recoding.rounded_means import NO_KEYS, Words, content_keys, group_draws, round_floats
+from shoal.recoding.loss import ColumnLoss, Loss, size_measures
+from shoal.recoding.rounded_means import NO_KEYS, Words, content_keys
 from shoal.schema.columns import Column, Kind, Recode, ReleaseWeight
-from shoal.schema.plan import Decimals, Sums
+from shoal.schema.plan import Decimals, Plan, Sums
 from shoal.tables import Table
 
 if TYPE_CHECKING:
     from shoal.core.frequency_errors import FrequencyErrors
     from shoal.flow.kept_moments import KeptMoments
     from shoal.flow.known_cells import ChangedCells
+    from shoal.privacy.person_joins import PersonRequirements
     from shoal.tables.table import Series
 
 _OF_OBJECTIVE = {
@@ -81,6 +84,60 @@ class Recoded:
 
     def __repr__(self) -> str:
         return f"<Recoded: {self.table.n_rows:,} records, information loss {100 * self.loss.information_loss:.2f} %>"
+
+
+def group_and_recode(
+    prepared: Prepared, plan: Plan, *, data: MethodData | None = None, progress: Progress = SILENT
+) -> tuple[Grouped, Recoded]:
+    """Group a prepared table, satisfy all requirements, and replace quasi-identifiers by representatives.
+
+    Parameters
+    ----------
+    prepared
+        The table, or a part of one.
+    plan
+        What is requested; whole persons are not grouped here.
+    data
+        Encoded arrays that several plans for one prepared table share.
+    progress
+        Progress callback.
+    """
+    requirements = plan.requirements
+    blocks = find_blocks(prepared, requirements)
+    shared = data is not None and not blocks.suppressed
+    arrays = data if data is not None and shared else MethodData(prepared, blocks.suppressed)
+    more = requirements.beyond_k or requirements.global_recoding or requirements.max_share is not None
+    rule = None
+    if more or prepared.counted(requirements) is not None:
+        from shoal.flow.satisfy import group_beyond_k
+
+        grouped, rule = group_beyond_k(prepared, plan, arrays, blocks, progress)
+    else:
+        grouped = group_records(prepared, requirements, plan.method, data=arrays, blocks=blocks, progress=progress)
+    if not shared and Recode.MEDOID not in resolve_recodes(prepared, grouped).values():
+        arrays.forget()  # the coordinates are not needed any more, and recoding needs the memory
+    return _recoded(prepared, plan, grouped, arrays, rule, progress)
+
+
+def _recoded(
+    prepared: Prepared, plan: Plan, grouped: Grouped, arrays: MethodData, rule: PersonRequirements | None,
+    progress: Progress,
+) -> tuple[Grouped, Recoded]:  # fmt: skip
+    def recode(groups: Grouped) -> Recoded:
+        return recode_table(
+            prepared, groups, decimals=plan.decimals, sums=plan.sums, keep_moments=plan.keep_moments, data=arrays,
+            progress=progress,
+        )  # fmt: skip
+
+    recoded = recode(grouped)
+    if rule is not None:
+        from shoal.flow.person_requirements import settle_classes
+
+        grouped, recoded = settle_classes(
+            prepared, grouped, recoded, rule, recode=recode, progress=progress,
+            data=lambda: MethodData(prepared, grouped.blocks.suppressed),
+        )  # fmt: skip
+    return grouped, recoded
 
 
 @checked
@@ -148,7 +205,9 @@ def recode_table(
             )  # fmt: skip
             chosen = selected.get(recodes[name])
             if name in prepared.aside or name in prepared.by_known:
-                (columns[name], losses[name]), cells[name] = _recoded_with_missing(prepared, task, chosen, keys)
+                from shoal.flow.known_cells import recode_with_missing
+
+                (columns[name], losses[name]), cells[name] = recode_with_missing(prepared, task, chosen, keys)
             elif keep_moments and recodes[name] == Recode.MEAN:
                 waiting[name] = task.mean_column(keys)
             else:
@@ -157,6 +216,8 @@ def recode_table(
     moments = _with_moments(waiting, columns, losses, grouped.requirements.k) if keep_moments else None
     losses = {entry.column.name: losses[entry.column.name] for entry in prepared.encoding.quasi}
     if prepared.whole is not None:
+        from shoal.flow.suppressed_rows import with_suppressed_rows
+
         losses = {name: with_suppressed_rows(prepared, name, loss) for name, loss in losses.items()}
     schema = prepared.schema
     after: dict[str, int] = {}
@@ -180,22 +241,6 @@ def recode_table(
     objective = _comparable_objective(prepared, grouped)
     loss = Loss(losses, *size_measures(grouping), frequency_tables=errors, objective=objective)
     return Recoded(released, loss, recodes, cells, after, moments, repaired)
-
-
-def _recoded_with_missing(
-    prepared: Prepared, task: ColumnTask, selected: Integers | None, keys: Words
-) -> tuple[RecodedColumn, ChangedCells]:
-    """Return a column in which cells are missing, or cannot have a value, its loss, and how many cells changed."""
-    name = task.entry.column.name
-    policy = prepared.policy(name) if name in prepared.by_known else None
-    if name in prepared.aside:
-        from shoal.flow.not_applicable import recode_applicable
-
-        return recode_applicable(task, prepared.aside[name], policy, selected, keys)
-    from shoal.flow.known_cells import recode_known
-
-    assert policy is not None
-    return recode_known(task, policy, selected, keys)
 
 
 def _with_declared_codes(prepared: Prepared, grouped: Grouped, released: Table) -> Table:
@@ -248,53 +293,13 @@ def _layers(prepared: Prepared, grouped: Grouped) -> list[_Layer]:
     ]
 
 
-def with_suppressed_rows(part: Prepared, name: str, loss: ColumnLoss) -> ColumnLoss:
-    """Return the loss of a column against the whole table.
-
-    A suppressed row counts as if replaced by the mean, or by the most frequent category.
-    """
-    whole = part.complete
-    assert part.rows is not None
-    suppressed = np.ones(whole.n, bool)
-    suppressed[part.rows] = False
-    original, entry = whole.original(name), whole.encoding[name]
-    if isinstance(entry, CategoryEncoding) and entry.column.kind == Kind.NOMINAL:
-        known = original[~np.isnan(original)].astype(np.int64)
-        frequent = float(np.bincount(known).argmax()) if known.size else 0.0
-        further = mismatch_loss(original, np.where(suppressed, frequent, original), whole.weights)
-    else:
-        values = entry.standardised(original)
-        further = squared_loss(values, np.where(suppressed, np.nan, values), whole.weights)
-    share = part.n / whole.n
-    penalties = {
-        penalty: None if value is None else value * share + 1 - share
-        for penalty, value in (("ncp", loss.ncp), ("total_il", loss.total_il))
-    }
-    return ColumnLoss(loss.sse + further.sse, further.sst, **penalties)
-
-
 def _group_weights(prepared: Prepared, grouping: Grouping, sums: Sums) -> dict[str, Series]:
-    """Return the sampling weight as the mean of the group, if it is grouped.
-
-    Exact means keep the sum of the weights, so that two releases disclose the weight of a person whom only one of them
-    has. They are rounded like all others unless exact totals were requested, and stay positive: between minimum and
-    maximum of their group.
-    """
-    name = prepared.schema.sampling_weight
-    if name is None or prepared.weights is None or prepared.schema.release_weight != ReleaseWeight.GROUPED:
+    """Return the sampling weight as the mean of the group, if it is grouped."""
+    if prepared.weights is None or prepared.schema.release_weight != ReleaseWeight.GROUPED:
         return {}
-    summary = group_summary(prepared.weights, grouping)
-    means = summary.means
-    if sums == "rounded":
-        draws = group_draws(content_keys(grouping.sizes, [means]), name)
-        places = decimals_of(prepared.weights)
-        grain = 0.0 if places is None else 10.0**-places
-        means = round_floats(summary, grouping.sizes, draws, grain=grain)
-    return {
-        name: nw.new_series(
-            name, means[grouping.labels], nw.Float64, backend=prepared.table.column(name).implementation
-        )
-    }
+    from shoal.flow.grouped_weights import group_weights
+
+    return group_weights(prepared, grouping, sums)
 
 
 def _draw_keys(prepared: Prepared, grouped: Grouped, layer: _Layer) -> Words:

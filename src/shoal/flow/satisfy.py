@@ -20,8 +20,8 @@ from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import distinct_per_class, equal_rows
 from shoal.errors import ParameterError, SchemaError
 from shoal.flow.encoding import Floats
-from shoal.flow.group import Blocks, Grouped, StepRecord
-from shoal.flow.person_requirements import person_requirements, persons_satisfied
+from shoal.flow.group import Blocks, Grouped, StepRecord, group_records
+from shoal.flow.person_requirements import check_achievable, person_requirements, persons_satisfied
 from shoal.flow.prepare import Integers, MethodData, Prepared
 from shoal.privacy.assessment import NAMES, assess_column
 from shoal.privacy.confidential import Values, read_values
@@ -29,6 +29,7 @@ from shoal.privacy.counts import count_values
 from shoal.privacy.equivalence_classes import MissingSemantics
 from shoal.recoding.equal_records import keep_together
 from shoal.schema.columns import Column, Kind, Role, Schema
+from shoal.schema.plan import Plan
 from shoal.schema.requirements import Of, Requirements
 from shoal.tables import Table
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from shoal.core.requirement_violation import RequirementTable
     from shoal.methods.persons.rising_price import Constraints
     from shoal.privacy.enforcement import Enforcement
+    from shoal.privacy.person_joins import PersonRequirements
     from shoal.privacy.value_encoding import ValueEncoding
 
 COMPARED_RECORDS = 5_000
@@ -352,3 +354,26 @@ def satisfied_by_price(
         other = exchange_and_merge(points, labels, constraints.k, codes, table).labels
         found = crossover(points, found, other)
     return replace(repaired, labels=found, groups_violating=violating, groups_repaired=repaired.groups_violating)
+
+
+def group_beyond_k(
+    prepared: Prepared, plan: Plan, arrays: MethodData, blocks: Blocks, progress: Progress
+) -> tuple[Grouped, PersonRequirements | None]:
+    """Return groups that satisfy requirements beyond k, and those that persons are counted for.
+
+    Raises before any grouping if one is not achievable.
+    """
+    requirements = plan.requirements
+    confidential = read_confidential(prepared.table, plan.schema, requirements, prepared.whole_table)
+    size = None
+    rule = person_requirements(prepared, requirements, confidential)
+    if rule is not None:
+        check_achievable(rule, blocks)
+    elif confidential is not None:
+        confidential.check_achievable(requirements, blocks)
+    if confidential is not None:
+        size = confidential.group_size(requirements)
+    grouped = group_records(
+        prepared, requirements, plan.method, size=size, data=arrays, blocks=blocks, progress=progress
+    )
+    return satisfy_requirements(prepared, grouped, confidential, data=arrays, progress=progress), rule

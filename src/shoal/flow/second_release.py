@@ -22,11 +22,12 @@ from shoal.flow.holder_record import HolderRecord
 from shoal.flow.person_requirements import check_achievable, person_requirements
 from shoal.flow.prepare import MethodData, Prepared
 from shoal.flow.previous import regroup
-from shoal.flow.recode import Recoded, recode_table, with_suppressed_rows
+from shoal.flow.recode import Recoded, recode_table
 from shoal.flow.record_matching import Matched
 from shoal.flow.released import Released, release_table
 from shoal.flow.resolved import FLOW_ALGORITHMS
 from shoal.flow.satisfy import read_confidential
+from shoal.flow.suppressed_rows import with_suppressed_rows
 from shoal.methods.registry import get_method
 from shoal.recoding.loss import ColumnLoss, mismatch_loss, squared_loss
 from shoal.schema.columns import Kind, Recode
