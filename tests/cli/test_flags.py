@@ -19,7 +19,8 @@ FUNCTIONS = {
     "verify": shoal.verify,
     "evaluate": evaluate,
 }
-OF_ARGUMENT = {  # arguments of Python that are written in another number, or as several options
+OF_ARGUMENT = {
+    "overwrite": ["--force"],  # arguments of Python that are written in another number, or as several options
     "read_identifiers": ["--holder-record"],  # they are read for the record only
     "column_weights": ["--column-weight"],
     "hierarchies": ["--hierarchy"],
