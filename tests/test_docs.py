@@ -64,6 +64,12 @@ def test_the_page_of_auto_agrees_with_the_code_that_selects():
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/auto_selection.py"
 
 
+def test_the_page_of_determinism_lists_every_method_with_a_time_limit():
+    script = load("determinism")
+    assert len(script.limited()) > 10
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/determinism.py"
+
+
 def test_the_page_of_run_files_lists_every_key():
     script = load("run_file")
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/run_file.py"
