@@ -14,7 +14,7 @@ from shoal.cli import flags
 def sign_command(
     given: flags.Given,
     file: Annotated[Path, typer.Argument(help="The manifest; it states the SHA-256 of the table.")],
-    key: Annotated[Path, typer.Option(help="SSH key, or secret key of minisign.")],
+    key: Annotated[Path, typer.Option(help="SSH key, or private key of minisign.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Signature; FILE.sig if not given.")] = None,
     force: flags.Force = False,
 ) -> None:

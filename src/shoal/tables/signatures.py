@@ -27,7 +27,7 @@ def sign_file(path: Path, key: Path) -> bytes:
     path
         The file.
     key
-        An SSH key (private, or public with the private one in an agent) or a secret key of minisign. The program asks
+        An SSH key (private, or public with the private one in an agent) or a private key of minisign. The program asks
         for a passphrase where the key has one.
     """
     content = _read(path, "the file to be signed")
