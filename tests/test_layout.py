@@ -21,7 +21,7 @@ def test_about_fifteen_names_are_at_the_top():
     top = {path.name for path in SOURCE.iterdir() if not path.name.startswith("__") and path.name != "py.typed"}
     assert top == {
         "api", "cli", "core", "datasets", "dp", "engines", "errors.py", "evaluate", "flow", "methods", "privacy",
-        "recoding", "report", "schema", "sklearn.py", "tables",
+        "recoding", "report", "schema", "sklearn.py", "studio", "tables",
     }  # fmt: skip
 
 

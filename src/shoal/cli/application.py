@@ -37,6 +37,7 @@ COMMANDS = {
     "methods": "methods:methods_command",
     "compile": "compile:compile_command",
     "demo": "demo:demo_command",
+    "studio": "studio:studio_command",
 }
 """The commands in the order of the help: the module of each in this package, and its function there."""
 INTERRUPTED = 130

@@ -103,6 +103,16 @@ def _library(name: str) -> Any:
         ) from error
 
 
+def sheet_names(path: Path) -> list[str]:
+    """Return the names of the sheets of a workbook; none if it cannot be read, which reading it reports."""
+    try:
+        return list(_library("fastexcel").read_excel(str(path)).sheet_names)
+    except MissingExtra:
+        raise
+    except Exception:  # noqa: BLE001 - errors of the library have no common class
+        return []
+
+
 def _sheet_name(path: Path, book: Any, sheet: str | None) -> str:
     names: list[str] = list(book.sheet_names)
     if sheet is not None:

@@ -1,0 +1,220 @@
+"""The screen Columns: role and kind of each column, with the guess and its reason; the panel of one column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from shoal.studio.drawing import small_bars
+from shoal.studio.settings import KINDS, MISSING, ROLES, UNDECIDED, ColumnSettings, Settings
+from shoal.studio.web import fragment, go_to, page, problem, session_of
+
+ROWS = 200
+"""Columns that are sent at once."""
+RECODES = {
+    "numeric": ("mean", "median", "medoid", "range", "midrange", "min", "max", "frequencies", "suppress"),
+    "ordinal": ("median", "mode", "medoid", "range", "min", "max", "frequencies", "suppress"),
+    "nominal": ("mode", "medoid", "set", "frequencies", "suppress"),
+}  # fmt: skip
+HIERARCHIES = {
+    "numeric": {"intervals": "intervals", "calendar": "calendar (dates)"},
+    "ordinal": {"order": "neighbours in the order"},
+    "nominal": {"prefixes": "prefixes of the codes", "flat": "one level"},
+}
+_FEW_ROWS_PER_VALUE = 0.9
+
+
+async def columns_screen(request: Request) -> Response:
+    """Show the columns; while the table is read, what is under way."""
+    session = session_of(request)
+    opening = session.job("open")
+    if opening is None or not opening.open:
+        session.need_profile()
+        opening = session.job("open")
+    if session.settings is None and opening is None:
+        return page(
+            request, "empty", screen="columns", title="Columns", text="Open a table first; the other steps follow."
+        )
+    if opening is not None and (opening.open or opening.state == "failed" or session.profile is None):
+        return page(request, "opening", screen="columns", job=opening)
+    return page(request, "columns", **_context(session, request.query_params))
+
+
+async def more_columns(request: Request) -> Response:
+    """Return the rows of the table that are shown, after a filter or when the end comes into view."""
+    session = session_of(request)
+    if session.settings is None or session.profile is None:
+        return problem(request, "Open a table first.", 409)
+    return fragment(request, "column_rows.html.jinja", "columns", **_context(session, request.query_params))
+
+
+def _context(session: Any, query: Mapping[str, str]) -> dict[str, Any]:
+    settings, profile = session.settings, session.profile
+    show, find = query.get("show", ""), query.get("find", "")
+    start = int(query["after"]) if query.get("after", "").isdigit() else 0
+    rows = [
+        row
+        for row in (column_row(session, index) for index in range(len(profile["columns"])))
+        if find.casefold() in row["name"].casefold()
+        and (not show or row["settings"].role == show.replace("undecided", ""))
+    ]
+    counts = {role: len(settings.named(role)) for role in ROLES}
+    return {
+        "rows": rows[start : start + ROWS], "after": start + ROWS if len(rows) > start + ROWS else 0, "show": show,
+        "find": find, "counts": counts, "roles": ROLES, "kinds": KINDS, "total": len(profile["columns"]),
+        "undecided": settings.undecided, "start": start, "has_loss": session.shown_result is not None,
+    }  # fmt: skip
+
+
+def column_row(session: Any, index: int) -> dict[str, Any]:
+    """Return what the row of a column shows."""
+    entry = session.profile["columns"][index]
+    settings: ColumnSettings = session.settings.columns[entry["name"]]
+    shown = session.shown_result
+    losses = {} if shown is None else {one["name"]: one["loss"] for one in shown[0]["columns"]}
+    return {
+        **entry, "index": index, "settings": settings, "bars": small_bars(entry["bins"]),
+        "loss": losses.get(entry["name"]), "warnings": _warnings(session, entry, settings),
+        "changed": settings.kind != entry["kind"] or (entry["role"] and settings.role != entry["role"]),
+    }  # fmt: skip
+
+
+def _warnings(session: Any, entry: dict[str, Any], settings: ColumnSettings) -> list[str]:
+    found = []
+    n_rows = session.profile["n_rows"]
+    if settings.role == UNDECIDED:
+        found.append("Nothing is known about this column: who else could know its values about a person?")
+    if settings.role == "other" and entry["distinct"] > _FEW_ROWS_PER_VALUE * n_rows and n_rows > 20:
+        found.append("Nearly every row has a value of its own, and it would be released unchanged.")
+    if settings.role == "quasi" and entry["missing"] and not session.settings.missing:
+        found.append(f"{entry['missing']:,} cells are missing: decide what happens to them in Protect.")
+    if settings.role == "quasi" and settings.kind == "nominal" and entry["distinct"] > n_rows / 2:
+        found.append("Most rows have a category of their own; grouping will lose most of this column.")
+    return found
+
+
+def _entry(request: Request) -> tuple[Any, int] | None:
+    session, index = session_of(request), request.path_params["index"]
+    if session.settings is None or session.profile is None or session.profile_of != session.settings.table:
+        return None
+    return (session, index) if index < len(session.profile["columns"]) else None
+
+
+async def change_column(request: Request) -> Response:
+    """Change role or kind of a column."""
+    found = _entry(request)
+    if found is None:
+        return problem(request, "There is no such column; open the table again.", 404)
+    session, index = found
+    form = await request.form()
+    changes: dict[str, Any] = {}
+    if form.get("role") in {*ROLES}:
+        changes["role"] = str(form["role"])
+    name = session.profile["columns"][index]["name"]
+    if form.get("kind") in {*KINDS} - {session.settings.columns[name].kind}:
+        entry = session.profile["columns"][index]
+        changes |= {"kind": str(form["kind"]), "recode": "", "hierarchy": ""}
+        if changes["kind"] == "ordinal" and not entry["order"] and entry.get("values"):
+            changes["order"] = tuple(entry["values"])
+    if not changes:
+        return problem(request, "Choose a role or a kind from the list.")
+    before = session.settings.undecided
+    session.change(session.settings.with_column(name, **changes))
+    if set(session.settings.undecided) - set(before):  # a role that one column can have was taken from another
+        return Response(status_code=200, headers={"HX-Refresh": "true"})
+    return fragment(
+        request, "column_row.html.jinja", "columns", row=column_row(session, index), roles=ROLES, kinds=KINDS,
+        has_loss=session.shown_result is not None,
+    )  # fmt: skip
+
+
+async def decide_all(request: Request) -> Response:
+    """Give all undecided columns one role."""
+    session = session_of(request)
+    form = await request.form()
+    role = str(form.get("role", ""))
+    if session.settings is None or role not in {"quasi", "confidential", "identifier", "other"}:
+        return problem(request, "Choose a role from the list.")
+    settings = session.settings
+    for name in settings.undecided:
+        settings = settings.with_column(name, role=role)
+    session.change(settings)
+    return go_to("/columns")
+
+
+async def panel(request: Request) -> Response:
+    """Show the panel of a column."""
+    found = _entry(request)
+    if found is None:
+        return problem(request, "There is no such column; open the table again.", 404)
+    return fragment(request, "panel.html.jinja", "columns", **_panel(*found))
+
+
+def _panel(session: Any, index: int) -> dict[str, Any]:
+    row = column_row(session, index)
+    kind = row["settings"].kind
+    shown = session.shown_result
+    drawn = next((one for one in shown[0]["distributions"] if one["name"] == row["name"]), None) if shown else None
+    return {
+        "row": row, "recodes": RECODES[kind], "hierarchies": HIERARCHIES[kind], "distribution": drawn,
+        "total": len(session.profile["columns"]), "n_rows": session.profile["n_rows"],
+    }  # fmt: skip
+
+
+async def change_panel(request: Request) -> Response:
+    """Change weight, order, representative, hierarchy or steps of a column."""
+    found = _entry(request)
+    if found is None:
+        return problem(request, "There is no such column; open the table again.", 404)
+    session, index = found
+    form = await request.form()
+    name = session.profile["columns"][index]["name"]
+    changes = _panel_changes(session.settings.columns[name], form)
+    if isinstance(changes, str):
+        return problem(request, changes)
+    session.change(session.settings.with_column(name, **changes))
+    context = _panel(session, index)
+    return fragment(
+        request, "panel_and_row.html.jinja", "columns", **context, roles=ROLES, kinds=KINDS,
+        has_loss=session.shown_result is not None,
+    )  # fmt: skip
+
+
+def _panel_changes(column: ColumnSettings, form: Any) -> dict[str, Any] | str:
+    """Return the changes of the panel, or what is wrong with them."""
+    changes: dict[str, Any] = {}
+    if "weight" in form:
+        try:
+            weight = float(str(form["weight"]))
+        except ValueError:
+            weight = -1.0
+        if not 0 < weight <= 1000:
+            return "The weight is a number above 0, at most 1,000; 1 counts as much as every other column, 2 twice."
+        changes["weight"] = weight
+    if form.get("recode", "") in {"", *RECODES[column.kind]} and "recode" in form:
+        changes["recode"] = str(form["recode"])
+    if form.get("hierarchy", "") in {"", *HIERARCHIES[column.kind]} and "hierarchy" in form:
+        changes["hierarchy"] = str(form["hierarchy"])
+    if "before" in form:
+        steps = [line.strip() for line in str(form["before"]).splitlines() if line.strip()]
+        if len(steps) > 10 or any(len(step) > 100 for step in steps):
+            return "At most ten steps, one a line, such as: top 90"
+        changes["before"] = tuple(steps)
+    if "move" in form:
+        position, _, by = str(form["move"]).partition(" ")
+        order = list(column.order)
+        if position.isdigit() and by in {"-1", "1"}:
+            first, second = int(position), int(position) + int(by)
+            if 0 <= second < len(order) and first < len(order):
+                order[first], order[second] = order[second], order[first]
+                changes["order"] = tuple(order)
+    return changes or "Nothing was changed."
+
+
+def with_missing(settings: Settings, policy: str) -> Settings:
+    """Return settings with a treatment of missing cells; an unknown one changes nothing."""
+    return replace(settings, missing=policy) if policy in {"", *MISSING} else settings

@@ -1,0 +1,204 @@
+"""The one session of a server: history, worker, what is known about the table, results by the digest of settings."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shoal.studio.history import History
+from shoal.studio.session_folder import SessionFolder
+from shoal.studio.settings import UNDECIDED, ColumnSettings, Settings
+from shoal.studio.worker import Job, Worker
+
+CURVE_LEVELS = (3, 4, 5, 7, 10, 15, 20)
+_MOST_RESULTS = 30
+SMALL_TABLE_ROWS = 20_000
+"""Rows up to which the whole curve is computed without being asked for."""
+
+
+class Session:
+    """The state of the studio; no table is in it.
+
+    Parameters
+    ----------
+    folder
+        The private directory.
+    """
+
+    def __init__(self, folder: SessionFolder) -> None:
+        self.folder = folder
+        self.history = History(folder.path)
+        self.worker = Worker()
+        self.profile: dict[str, Any] | None = None
+        self.profile_of = ""
+        self.results: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self.points: dict[str, dict[str, Any]] = {}
+        self.methods: list[dict[str, str]] = []
+        self.theme = ""
+        self.last: dict[str, Job] = {}
+        self.written: list[dict[str, Any]] = []
+
+    @property
+    def settings(self) -> Settings | None:
+        """The settings of the present step."""
+        step = self.history.present
+        return None if step is None else step.settings
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The result of the present settings."""
+        settings = self.settings
+        return None if settings is None else self.results.get(settings.digest())
+
+    @property
+    def shown_result(self) -> tuple[dict[str, Any], bool] | None:
+        """The result of the present settings, or else the newest of the same table, and whether it is the present."""
+        if self.result is not None:
+            return self.result, True
+        settings = self.settings
+        for found in reversed(self.results.values()):
+            if settings is not None and found["table"] == settings.table:
+                return found, False
+        return None
+
+    def job(self, name: str) -> Job | None:
+        """Return the newest job of a name."""
+        return self.last.get(name)
+
+    def begin(self, name: str, job: Job) -> Job:
+        """Submit a job and remember it under a name."""
+        self.last[name] = self.worker.submit(job)
+        return self.last[name]
+
+    def open_table(self, path: str, read_options: dict[str, Any]) -> Job:
+        """Read and profile a table, then add the first step."""
+
+        def done(job: Job) -> None:
+            if job.state == "done":
+                self.profile, self.profile_of = job.result, job.result["digest"]
+                self.history.add(first_settings(path, read_options, job.result))
+
+        payload = {"path": path, "read_options": read_options}
+        return self.begin("open", Job("open", payload, when_done=done))
+
+    def need_profile(self) -> Job | None:
+        """Return the job that profiles the present table again, after a restart; None if the profile is known."""
+        settings = self.settings
+        if settings is None or self.profile_of == settings.table:
+            return None
+        running = self.job("open")
+        if running is not None and (running.open or running.payload["path"] == settings.source):
+            return running
+
+        def done(job: Job) -> None:
+            if job.state == "done" and job.result["digest"] == settings.table:
+                self.profile, self.profile_of = job.result, job.result["digest"]
+            elif job.state == "done":
+                job.state = "failed"
+                text = f"{settings.source} has changed since it was opened; open it again to use the new content"
+                job.error = {"type": "FileProblem", "text": text}
+
+        payload = {"path": settings.source, "read_options": dict(settings.read_options)}
+        return self.begin("open", Job("open", payload, when_done=done))
+
+    def change(self, settings: Settings) -> None:
+        """Add a step; points of the curve that wait are not wanted any more."""
+        before = self.history.at
+        self.history.add(settings)
+        if self.history.at != before:
+            self.worker.withdraw(lambda job: job.task == "curve")
+
+    def run(self) -> Job:
+        """Protect the table with the present settings."""
+        settings = self.settings
+        assert settings is not None
+        digest = settings.digest()
+
+        def done(job: Job) -> None:
+            if job.state == "done":
+                self.keep_result(digest, settings, job.result)
+
+        self.worker.withdraw(lambda job: job.task == "curve")
+        return self.begin("run", Job("protect", {"settings": settings.to_dict()}, key=digest, when_done=done))
+
+    def keep_result(self, digest: str, settings: Settings, result: dict[str, Any]) -> None:
+        """Store a result in memory, and its figures in the history."""
+        step = self.history.present
+        self.results[digest] = {**result, "table": settings.table, "digest": digest, "step": step.number if step else 0}
+        self.results.move_to_end(digest)
+        while len(self.results) > _MOST_RESULTS:
+            self.results.popitem(last=False)
+        linkage = result["linkage"] or {}
+        figures = {
+            "loss": result["loss"], "highest": result["highest"], "k": result["k"]["achieved"],
+            "linkage": linkage.get("value"), "low": linkage.get("low"), "high": linkage.get("high"),
+            "method": ", ".join(one["name"] for one in result["methods"]),
+        }  # fmt: skip
+        self.history.result(digest, figures)
+
+    def curve(self, *, wanted: bool = False) -> list[dict[str, Any]]:
+        """Return the points of the curve for the present settings; those that lack are computed in the background."""
+        settings = self.settings
+        if settings is None or settings.undecided or self.profile is None:
+            return []
+        n_rows = self.profile["n_rows"]
+        levels = [k for k in sorted({*CURVE_LEVELS, settings.k}) if 2 * k <= n_rows or k == settings.k]
+        full = {k: replace(settings, k=k, accept=()) for k in levels}
+        quick = {} if settings.method != "auto" or settings.effort == "fast" else {
+            k: replace(at, effort="fast", time_limit="") for k, at in full.items()
+        }  # fmt: skip
+        if n_rows <= SMALL_TABLE_ROWS or wanted:
+            first = sorted(levels, key=lambda k: k != settings.k)
+            for at in [*(quick[k] for k in first if k in quick), *(full[k] for k in first)]:
+                self._compute_point(at)
+        return [self._point(k, full[k], quick.get(k)) for k in levels]
+
+    def _point(self, k: int, full: Settings, quick: Settings | None) -> dict[str, Any]:
+        """Return what is known about one k: the full result, else that of the effort fast, else nothing."""
+        found, waiting = self.points.get(_point_key(full)), self._waits(_point_key(full))
+        if found is None and quick is not None:
+            found = self.points.get(_point_key(quick))
+            found = None if found is None else {**found, "fast": True}
+        return {"k": k, "loss": None, **(found or {}), "waiting": waiting}
+
+    def _waits(self, key: str) -> bool:
+        return any(job.key == key for job in self.worker.jobs)
+
+    def _compute_point(self, settings: Settings) -> None:
+        key = _point_key(settings)
+        if key in self.points:
+            return
+
+        def done(job: Job) -> None:
+            if job.state == "done":
+                self.points[key] = job.result
+            elif job.state == "failed" and job.error is not None:
+                self.points[key] = {"k": settings.k, "loss": None, "reason": job.error["text"]}
+
+        self.worker.submit(Job("curve", {"settings": settings.to_dict()}, key=key, urgent=False, when_done=done))
+
+    async def close(self, *, end: bool = False) -> None:
+        """End the worker and remove uploads; with ``end`` also the history."""
+        await self.worker.close()
+        if end:
+            self.folder.end()
+        self.folder.leave()
+
+
+def _point_key(settings: Settings) -> str:
+    return f"curve {settings.digest()}"
+
+
+def first_settings(path: str, read_options: dict[str, Any], profile: dict[str, Any]) -> Settings:
+    """Return the settings that the guesses give; a column whose role is a question stays undecided."""
+    columns = {
+        column["name"]: ColumnSettings(column["role"] or UNDECIDED, column["kind"], tuple(column["order"]))
+        for column in profile["columns"]
+    }
+    return Settings(
+        str(Path(path)), profile["digest"], columns,
+        {column["name"]: column["bare_kind"] for column in profile["columns"]}, read_options,
+        k=min(5, max(2, profile["n_rows"] // 2)), sampling_weight=profile["sampling_weight"],
+    )  # fmt: skip

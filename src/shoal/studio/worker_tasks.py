@@ -1,0 +1,150 @@
+"""The tasks of the worker: read, profile, protect, measure, write. Everything that computes runs here.
+
+Results are plain values for JSON. Figures are SVG texts of the report, in which every name is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.core.progress import Progress
+from shoal.errors import FileProblem
+from shoal.studio.settings import Settings
+
+_checked_files: dict[str, tuple[int, int, str]] = {}
+_release: dict[str, Any] = {}
+"""The release that was made last, by the digest of its settings; it holds the table."""
+
+
+def run_task(name: str, payload: Mapping[str, Any], progress: Progress) -> Any:
+    """Run a task by its name."""
+    tasks: dict[str, Callable[[Mapping[str, Any], Progress], Any]] = {
+        "peek": _peek, "open": _open, "demo": _demo, "protect": _protect, "curve": _curve, "write": _write,
+        "clean": _clean, "methods": _methods,
+    }  # fmt: skip
+    return tasks[name](payload, progress)
+
+
+def _peek(payload: Mapping[str, Any], progress: Progress) -> Any:
+    from shoal.studio.table_profile import peek
+
+    progress.stage("reading")
+    return peek(Path(payload["path"]), dict(payload["read_options"]))
+
+
+def _open(payload: Mapping[str, Any], progress: Progress) -> Any:
+    from shoal.studio.table_profile import profile
+
+    progress.stage("reading")
+    path = Path(payload["path"])
+    found = profile(path, dict(payload["read_options"]))
+    status = path.stat()
+    _checked_files[str(path)] = (status.st_mtime_ns, status.st_size, found["digest"])
+    return found
+
+
+def _demo(payload: Mapping[str, Any], progress: Progress) -> Any:
+    from shoal import datasets
+    from shoal.tables import Table, write_table
+
+    progress.stage("generating")
+    makers: dict[str, Callable[[], Any]] = {
+        "patients": lambda: datasets.patients(1000),
+        "stays": lambda: datasets.stays(500),
+        "survey": lambda: datasets.households(400),
+    }
+    path = Path(payload["folder"]) / f"{payload['name']}.csv"
+    write_table(Table.from_native(makers[payload["name"]]()), path)
+    return {"path": str(path)}
+
+
+def _check_unchanged(settings: Settings) -> None:
+    """Raise if the file is not the one that the settings were made for."""
+    from shoal.studio.table_profile import file_digest
+
+    path = Path(settings.source)
+    try:
+        status = path.stat()
+    except OSError:
+        raise FileProblem(f"{path} was not found; open the table again") from None
+    known = _checked_files.get(str(path))
+    if known is None or known[:2] != (status.st_mtime_ns, status.st_size):
+        known = (status.st_mtime_ns, status.st_size, file_digest(path))
+        _checked_files[str(path)] = known
+    if known[2] != settings.table:
+        raise FileProblem(f"{path} has changed since it was opened; open it again to use the new content")
+
+
+def _made_release(settings: Settings, progress: Progress) -> Any:
+    """Return the release of settings: the one that was made last, or a new one."""
+    from shoal.api.protect import protect
+
+    _check_unchanged(settings)
+    digest = settings.digest()
+    if digest not in _release:
+        _release.clear()  # one table at a time
+        _release[digest] = protect(settings.source, **settings.arguments(), progress=progress)
+    return _release[digest]
+
+
+def _protect(payload: Mapping[str, Any], progress: Progress) -> Any:
+    from shoal.studio.result_figures import result_figures
+
+    settings = Settings.from_dict(payload["settings"])
+    release = _made_release(settings, progress)
+    progress.stage("measuring risk and utility")
+    return result_figures(release)
+
+
+def _curve(payload: Mapping[str, Any], progress: Progress) -> Any:
+    """Return loss and risk for one k, a full result."""
+    from shoal.api.compare import compare
+
+    settings = Settings.from_dict(payload["settings"])
+    _check_unchanged(settings)
+    given = settings.arguments()
+    names = ("method", "effort", "time_limit", "seed", "k", "accept_loss", "accept_derived", "accept_relinking")
+    choices: dict[str, Any] = {name: value for name, value in given.items() if name not in names}
+    if "effort" in given:
+        choices["options"] = {"auto": {"effort": given["effort"]}}
+    if settings.time_limit:
+        choices["time_limit"] = settings.time_limit
+    lines = compare(
+        settings.source, k=[settings.k], methods=[settings.method], seed=settings.seed, progress=progress, **choices
+    )
+    line = next(iter(lines))
+    return {
+        "k": settings.k, "loss": line.information_loss, "linkage": line.record_linkage,
+        "low": line.record_linkage_low, "high": line.record_linkage_high, "highest": line.highest_risk,
+        "method": line.selected_method or line.method, "reason": line.reason, "seconds": line.seconds,
+    }  # fmt: skip
+
+
+def _write(payload: Mapping[str, Any], progress: Progress) -> Any:
+    settings = Settings.from_dict(payload["settings"])
+    outputs = dict(payload["outputs"])
+    table = outputs.pop("table")
+    folder = Path(table).parent
+    if not folder.is_dir():
+        raise FileProblem(f"{folder} is not a directory; create it, or name another one")
+    release = _made_release(settings, progress)
+    progress.stage("writing")
+    paths = release.write(table, **outputs, overwrite=payload["overwrite"])
+    return {"paths": [{"path": str(path), "size": path.stat().st_size} for path in paths]}
+
+
+def _clean(payload: Mapping[str, Any], progress: Progress) -> Any:
+    """Remove what a process that was killed while writing left beside its targets."""
+    from shoal.tables.atomic import remove_leftovers
+
+    remove_leftovers(Path(payload["folder"]))
+    return {}
+
+
+def _methods(payload: Mapping[str, Any], progress: Progress) -> Any:
+    from shoal import all_methods, get_method
+
+    infos = [get_method(name) for name in all_methods()]
+    return [{"name": info.name, "title": info.title} for info in infos]
