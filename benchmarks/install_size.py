@@ -29,6 +29,7 @@ EXTRAS = {
     "sklearn": "`shoal.sklearn.Microaggregator` in scikit-learn pipelines",
     "matching": "the method `matching`",
     "png": "`shoal compare --png`",
+    "studio": "`shoal studio`, the job in the browser",
 }
 DEMO = """
 import json, sys

@@ -47,7 +47,7 @@ def test_every_library_that_the_package_imports_is_declared():
 
 def test_the_tests_need_nothing_that_their_extra_lacks():
     """Extras for users are part of the extra for tests, so that no test is skipped for want of a library."""
-    users = {"pandas", "stats-files", "excel", "sql", "dp", "sklearn", "matching", "png"}
+    users = {"pandas", "stats-files", "excel", "sql", "dp", "sklearn", "matching", "png", "studio"}
     needed = import_names(line for name in users for line in EXTRAS[name])
     assert needed <= import_names([*EXTRAS["test"], *PROJECT["dependencies"]])
 

@@ -21,10 +21,42 @@ VALUES = (
     | st.integers().map(str)
     | st.floats().map(str)
     | st.sampled_from(
-        ["", "quasi", "unit", "ordinal", "numeric", "-1", "0", "1", "1e400", "nan", "../../etc/passwd", "/etc/passwd",
-         "/", "~", "~nobody-here", "\0", "mdav", "no-such-method", "rows", "units", "fill", ".csv", ".exe", "%00",
-         "{{7*7}}", "<script>", "a" * 300, "١٢", "2 1", "top 90", "band", "5m", "1e9s"]
-    )  # fmt: skip
+        [
+            "",
+            "quasi",
+            "unit",
+            "ordinal",
+            "numeric",
+            "-1",
+            "0",
+            "1",
+            "1e400",
+            "nan",
+            "../../etc/passwd",
+            "/etc/passwd",
+            "/",
+            "~",
+            "~nobody-here",
+            "\0",
+            "mdav",
+            "no-such-method",
+            "rows",
+            "units",
+            "fill",
+            ".csv",
+            ".exe",
+            "%00",
+            "{{7*7}}",
+            "<script>",
+            "a" * 300,
+            "١٢",
+            "2 1",
+            "top 90",
+            "band",
+            "5m",
+            "1e9s",
+        ]
+    )
 )
 PATHS = [
     (method, route.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -42,4 +43,5 @@ def studio_command(
 
             webbrowser.open(link)
 
-    serve(file, host=host, port=port, behind_proxy=behind_proxy, idle=60 * idle, new=new, announce=announce)
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how the studio ends
+        serve(file, host=host, port=port, behind_proxy=behind_proxy, idle=60 * idle, new=new, announce=announce)

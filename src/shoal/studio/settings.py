@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 from shoal.errors import ParameterError
@@ -190,6 +191,10 @@ class Settings:
 
     def digest(self) -> str:
         """Return the SHA-256 of plan and table; the path is left out, since the same bytes give the same result."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         plain = {name: value for name, value in self.to_dict().items() if name != "source"}
         text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
