@@ -60,7 +60,8 @@ def peek(path: Path, read_options: dict[str, Any]) -> dict[str, Any]:
 
 def profile(path: Path, read_options: dict[str, Any]) -> dict[str, Any]:
     """Return what the studio shows about a table, with a guess of role and kind of each column."""
-    from shoal.schema.inference import bare_schema, infer_schema
+    from shoal.schema.column_words import bare_schema
+    from shoal.schema.inference import infer_schema
     from shoal.schema.loading import load_typed
     from shoal.schema.plan import ReadOptions
 

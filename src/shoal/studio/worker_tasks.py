@@ -137,9 +137,9 @@ def _write(payload: Mapping[str, Any], progress: Progress) -> Any:
 
 def _clean(payload: Mapping[str, Any], progress: Progress) -> Any:
     """Remove what a process that was killed while writing left beside its targets."""
-    from shoal.tables.atomic import remove_leftovers
+    from shoal.tables.atomic import finish_interrupted
 
-    remove_leftovers(Path(payload["folder"]))
+    finish_interrupted(Path(payload["folder"]), leftovers=True)
     return {}
 
 
