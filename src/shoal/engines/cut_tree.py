@@ -92,14 +92,16 @@ class TreeBuilder:
         The person or household of each row of the sample, where k counts these.
     rotated
         Whether cuts are along sums and differences of two coordinates where that is possible.
+    fraction
+        The part of the leaves that is on the left of a cut.
     """
 
     def __init__(
-        self, values: Floats, nominal: NDArray[np.bool_], least: int, owners: Integers | None = None, *,
-        rotated: bool = False,
+        self, values: Floats, nominal: NDArray[np.bool_], least: int, owners: Integers | None = None,
+        rotated: bool = False, fraction: float = 0.5,
     ) -> None:  # fmt: skip
         self.values, self.nominal, self.least, self.owners = values, nominal, least, owners
-        self.rotated = rotated
+        self.rotated, self.fraction = rotated, fraction
         self.cuts: list[Cut] = []
         self.children: list[list[int]] = []
         self.leaves = 0
@@ -126,8 +128,8 @@ class TreeBuilder:
             self.cuts.append(cut)
             self.children.append([0, 0])
             right = self._goes_right(rows, cut)
-            place.append((rows[right], parts - parts // 2, number, 1))
-            place.append((rows[~right], parts // 2, number, 0))
+            place.append((rows[right], parts - self._left(parts), number, 1))
+            place.append((rows[~right], self._left(parts), number, 0))
         return first
 
     def tree(self) -> CutTree:
@@ -142,8 +144,12 @@ class TreeBuilder:
 
     def _cut(self, rows: Integers, parts: int) -> Cut | None:
         """Return the cut that removes most of the squared error and leaves enough on both sides; None for none."""
-        found = sorted(self._candidates(rows, (parts // 2) / parts), key=lambda cut: -cut.gain)
+        found = sorted(self._candidates(rows, self._left(parts) / parts), key=lambda cut: -cut.gain)
         return next((cut for cut in found if self._enough(rows, cut)), None)
+
+    def _left(self, parts: int) -> int:
+        """Return how many of the leaves are on the left of a cut."""
+        return min(max(int(parts * self.fraction), 1), parts - 1)
 
     def _candidates(self, rows: Integers, share: float) -> list[Cut]:
         inside = self.values[rows]

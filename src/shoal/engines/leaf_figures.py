@@ -133,7 +133,7 @@ class LeafFigures:
             _plus(self.sizes, other.sizes),
             {name: figures + other.columns[name] for name, figures in self.columns.items()},
             self.recodes,
-            _joined_runs((*self.runs, *other.runs)),
+            joined_runs((*self.runs, *other.runs)),
             self.blocks + other.blocks,
             self.jobs + other.jobs,
             _plus(self.imputed, other.imputed),
@@ -188,7 +188,7 @@ def leaf_figures(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> Leaf
         steps[step.name] = _plus(steps.get(step.name, {}), step.counts)
     return LeafFigures(
         prepared.n, weight, grouped.grouping.size_histogram(), columns, recoded.recodes,
-        _joined_runs(grouped.runs), len(grouped.blocks), 1, dict(prepared.imputed), dict(grouped.blocks.added),
+        joined_runs(grouped.runs), len(grouped.blocks), 1, dict(prepared.imputed), dict(grouped.blocks.added),
         dict(recoded.cells), steps, dominated, recoded.loss,
     )  # fmt: skip
 
@@ -207,7 +207,7 @@ def _plus(one: Mapping[Key, int], other: Mapping[Key, int]) -> dict[Key, int]:
     return {key: one.get(key, 0) + other.get(key, 0) for key in sorted({*one, *other})}
 
 
-def _joined_runs(runs: Iterable[MethodRun]) -> tuple[MethodRun, ...]:
+def joined_runs(runs: Iterable[MethodRun]) -> tuple[MethodRun, ...]:
     """Return methods with equal options once, with the number of their blocks."""
     found: dict[str, MethodRun] = {}
     for run in runs:

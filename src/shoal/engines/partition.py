@@ -56,6 +56,13 @@ def sample_share(records: int, leaf_records: int = LEAF_RECORDS) -> float:
     return min(1.0, wanted / records)
 
 
+class Cutting(NamedTuple):
+    """How a tree is cut: along sums and differences of columns or not, and which part of the leaves is on the left."""
+
+    rotated: bool = False
+    fraction: float = 0.5
+
+
 class Job(NamedTuple):
     """Rows that are protected together: some leaves, or a piece of one leaf."""
 
@@ -158,8 +165,9 @@ def cut_values(encoding: Encoding, part: Table) -> Floats:
 
 
 def make_partition(
-    plan: Plan, encoding: Encoding, profile: Profile, sample: Table, *, leaf_records: int = LEAF_RECORDS
-) -> Partition:
+    plan: Plan, encoding: Encoding, profile: Profile, sample: Table, *, leaf_records: int = LEAF_RECORDS,
+    cutting: Cutting | None = None,
+) -> Partition:  # fmt: skip
     """Return the partition of a table.
 
     Parameters
@@ -174,6 +182,8 @@ def make_partition(
         Rows of the table, a sample by :func:`shoal.engines.row_hashes.in_sample`.
     leaf_records
         The wanted number of rows of a leaf.
+    cutting
+        How the tree of a repair is cut, whose leaves whole groups travel to; not given for the first tree.
     """
     k, schema = plan.requirements.k, plan.schema
     nominal = np.array([entry.column.kind == Kind.NOMINAL for entry in encoding.quasi])
@@ -182,7 +192,8 @@ def make_partition(
     if counted is not None:
         values = comparable_values(sample.column(counted))
         owners = values.rank("dense").to_numpy().astype(np.int64)
-    builder = TreeBuilder(cut_values(encoding, sample), nominal, k, owners)
+    builder = TreeBuilder(cut_values(encoding, sample), nominal, k, owners, *(cutting or Cutting()))
+    more = 0 if cutting is None else 1  # leaves of another size, so that cuts are at other places
     strata = _strata(profile, plan)
     whole = profile.records <= leaf_records
     frame = prefix_frame(sample, schema).with_row_index("row")
@@ -192,7 +203,9 @@ def make_partition(
         if whole or stratum.records <= leaf_records // 2:
             shared.append(stratum)
             continue
-        rooted += [_rooted(part, frame, builder, leaf_records) for part in stratum.divided(leaf_records, k)]
+        for part in stratum.divided(leaf_records, k):
+            parts = max(1, round(part.records / leaf_records))
+            rooted.append(_rooted(part, frame, builder, parts + more if parts > 1 else 1))
     rooted += _shared_leaves(shared, builder, profile.records if whole else leaf_records)
     return Partition(plan, encoding, pl.concat(rooted), builder.tree())
 
@@ -252,11 +265,11 @@ def _strata(profile: Profile, plan: Plan) -> list[_Stratum]:
     return [_stratum(part) for part in frame.partition_by(names, maintain_order=True)]
 
 
-def _rooted(part: _Stratum, frame: pl.DataFrame, builder: TreeBuilder, leaf_records: int) -> pl.DataFrame:
+def _rooted(part: _Stratum, frame: pl.DataFrame, builder: TreeBuilder, parts: int) -> pl.DataFrame:
     """Return the combinations with the cut at which their rows begin; makes the tree of these rows."""
     keys = [name for name in frame.columns if name != "row"]
     rows = frame.join(part.prefixes.select(keys), on=keys, how="semi", nulls_equal=True, maintain_order="left")["row"]
-    root = builder.root(rows.to_numpy().astype(np.int64), max(1, round(part.records / leaf_records)))
+    root = builder.root(rows.to_numpy().astype(np.int64), parts)
     return part.prefixes.select(keys).with_columns(pl.lit(root, pl.Int64).alias(ROOT))
 
 

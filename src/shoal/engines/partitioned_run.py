@@ -8,20 +8,32 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import shake_256
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
-from shoal.engines.leaf_figures import LeafFigures, total_figures
-from shoal.engines.leaf_job import ROW, protect_part
-from shoal.engines.partition import LEAF_RECORDS, Job, Jobs, piece_of
+from shoal.engines.leaf_figures import LeafFigures, joined_runs, total_figures
+from shoal.engines.leaf_job import ROW, LeafRelease, protect_part
+from shoal.engines.partition import LARGEST_LEAF, LEAF_RECORDS, Job, Jobs, Partition, piece_of
 from shoal.engines.planning import LeafCounter, Planned, numbered, part_plan, plan_rows, read_names
 from shoal.engines.profile import followed_column
+from shoal.engines.repair import (
+    GROUP,
+    group_part,
+    group_places,
+    numbered_groups,
+    recode_part,
+    refine_part,
+    repair_passes,
+    repair_trees,
+)
 from shoal.errors import DataError
+from shoal.flow.group import MethodRun
 from shoal.schema.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow_types import selected_rows
@@ -55,6 +67,9 @@ class Rows(Protocol):
 
     def keys(self) -> list[int]:
         """Return the keys in ascending order."""
+
+    def count(self, key: int) -> int:
+        """Return the number of rows of a key."""
 
     def batches(self, key: int) -> Iterator[Any]:
         """Return the rows of a key in batches."""
@@ -90,6 +105,10 @@ class RowsInMemory:
     def keys(self) -> list[int]:
         """Return the keys in ascending order."""
         return sorted(self.kept)
+
+    def count(self, key: int) -> int:
+        """Return the number of rows of a key."""
+        return sum(batch.num_rows for batch in self.kept.get(key, []))
 
     def batches(self, key: int) -> Iterator[Any]:
         """Return the rows of a key in batches."""
@@ -147,11 +166,12 @@ class PartitionedRun:
         )  # fmt: skip
         rows, jobs = self._rows_by_leaf(self.planned)
         released = self.make_rows("released")
-        found: list[LeafFigures] = []
-        self.progress.stage(f"protecting {len(jobs.jobs)} parts", self.source.n_rows)
-        for _, part in self._parts(rows, jobs):
-            found.append(self._protect(part, released))
-            self.progress.advance(part.num_rows)
+        passes = repair_passes(self.inner, self.planned)
+        self.progress.stage(f"protecting {len(jobs.jobs)} parts", self.source.n_rows * (passes + 1))
+        if passes:
+            found = self._repaired(rows, jobs, passes, released)
+        else:
+            found = [self._protect(part, released) for _, part in self._parts(rows, jobs)]
         rows.remove()
         released.finish()
         self.figures = total_figures(found)
@@ -207,12 +227,74 @@ class PartitionedRun:
             yield job, pa.Table.from_batches(list(pieces.batches(key))).sort_by(ROW)
         pieces.remove()
 
-    def _protect(self, part: Any, released: Rows) -> LeafFigures:
-        """Protect a part and keep its released rows by chunk."""
+    def _repaired(self, rows: Rows, jobs: Jobs, passes: int, released: Rows) -> list[LeafFigures]:
+        """Group all parts, let whole groups travel to the parts of other trees, and release them after the last."""
+        assert self.planned is not None
+        encoding, plan = self.planned.partition.encoding, self.inner
+        trees = repair_trees(self.planned, passes, self.leaf_records)
+        runs: tuple[MethodRun, ...] = ()
+        waiting = self.make_rows("groups-0")
+        for number, (_, part) in enumerate(self._parts(rows, jobs)):
+            labels, ran = group_part(part.select(self.names), plan, encoding)
+            runs = joined_runs((*runs, *ran))
+            self._travel(part, labels, number, trees[0], waiting)
+        rows.remove()
+        found: list[LeafFigures] = []
+        for number in range(passes):
+            waiting.finish()
+            after = self.make_rows(f"groups-{number + 1}")
+            for place, part in self._places(waiting):
+                inside = part.select(self.names)
+                labels = refine_part(inside, canonical_labels(part.column(GROUP).to_numpy()), plan, encoding, number)
+                if number + 1 < passes:
+                    self._travel(part, labels, place, trees[number + 1], after)
+                else:
+                    found.append(self._release(part, recode_part(inside, labels, plan, encoding, runs), released))
+            waiting.remove()
+            waiting = after
+        return [replace(found[0], runs=runs), *(replace(figures, runs=()) for figures in found[1:])]
+
+    def _travel(self, part: Any, labels: NDArray[np.int64], place: int, tree: Partition, waiting: Rows) -> None:
+        """Keep the rows of a part by the leaf of another tree that their groups belong to."""
         import pyarrow as pa
 
+        kept = part.drop_columns([GROUP]) if GROUP in part.column_names else part
+        places = group_places(part.select(self.names), labels, tree)
+        waiting.add(kept.append_column(GROUP, pa.array(numbered_groups(labels, place))), places)
+        self.progress.advance(part.num_rows)
+
+    def _places(self, waiting: Rows) -> Iterator[tuple[int, Any]]:
+        """Return the rows of each leaf in the order of their numbers; a leaf that is too large in pieces of groups."""
+        import pyarrow as pa
+
+        number = 0
+        for key in waiting.keys():  # noqa: SIM118 - not a mapping
+            pieces = max(1, int(waiting.count(key) / (LARGEST_LEAF * self.leaf_records)))
+            if pieces == 1:
+                yield number, pa.Table.from_batches(list(waiting.batches(key))).sort_by(ROW)
+                number += 1
+                continue
+            divided = self.make_rows(f"pieces-of-groups-{key}")
+            for batch in waiting.batches(key):
+                groups = batch.column(GROUP).to_numpy()
+                divided.add(pa.Table.from_batches([batch]), piece_of(groups, np.full(groups.size, pieces)))
+            divided.finish()
+            for piece in divided.keys():  # noqa: SIM118 - not a mapping
+                yield number, pa.Table.from_batches(list(divided.batches(piece))).sort_by(ROW)
+                number += 1
+            divided.remove()
+
+    def _protect(self, part: Any, released: Rows) -> LeafFigures:
+        """Protect a part and keep its released rows by chunk."""
         assert self.planned is not None
-        release = protect_part(part.select(self.names), self.inner, self.planned.partition.encoding, self.progress)
+        release = protect_part(part.select(self.names), self.inner, self.planned.partition.encoding)
+        return self._release(part, release, released)
+
+    def _release(self, part: Any, release: LeafRelease, released: Rows) -> LeafFigures:
+        """Keep the released rows of a part by chunk."""
+        import pyarrow as pa
+
+        self.progress.advance(part.num_rows)
         table, rows = release.table, part.column(ROW).to_numpy()
         table = table.append_column(ROW, part.column(ROW))
         followed = followed_column(self.plan)
