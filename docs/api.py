@@ -28,6 +28,7 @@ PARTS = {
     "Run files": ["load_run", "save_run", "RunFile", "InputFiles", "OutputFiles", "Accepted"],
     "Columns": ["Schema", "Column", "Statistic", "Role", "Kind", "Recode", "Missing", "Hierarchy", "read_hierarchy"],
     "Arrays and groups": ["group", "run_method", "refine", "Grouping", "Outcome", "Objective"],
+    "Distributions": ["emd", "hierarchy_distances"],
     "One column": ["optimal_1d", "OwnCost", "check_cost"],
     "Methods": ["all_methods", "get_method", "method"],
     "Progress": ["Progress"],

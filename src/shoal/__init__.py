@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from shoal.methods.running import run as run_method
     from shoal.methods.univariate.optimal_1d import optimal_1d
     from shoal.methods.univariate.own_cost import OwnCost, check_cost
+    from shoal.privacy.earth_mover import emd, hierarchy_distances
     from shoal.schema import steps
     from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
     from shoal.schema.hierarchy_sources import read_hierarchy
@@ -75,11 +76,13 @@ _HOMES = {
     "assess": "shoal.api.checks",
     "check_cost": "shoal.methods.univariate.own_cost",
     "compare": "shoal.api.compare",
+    "emd": "shoal.privacy.earth_mover",
     "evaluate_release": "shoal.api.evaluation:evaluate",
     "fit_encoding": "shoal.flow.encoding",
     "get_method": "shoal.methods.registry",
     "group": "shoal.api.protect",
     "group_records": "shoal.flow.group",
+    "hierarchy_distances": "shoal.privacy.earth_mover",
     "load_run": "shoal.api.repeat",
     "load_table": "shoal.schema.loading:load_with_schema",
     "method": "shoal.methods.registry",
@@ -136,12 +139,14 @@ __all__ = [
     "compare",
     "datasets",
     "dp",
+    "emd",
     "errors",
     "evaluate_release",
     "fit_encoding",
     "get_method",
     "group",
     "group_records",
+    "hierarchy_distances",
     "load_run",
     "load_table",
     "method",

@@ -81,6 +81,13 @@ def _(claim: contract.TwoGroups, name, data, k, run):
 
 
 @violation.register
+def _(claim: contract.EqualRecordsTogether, name, data, k, run):
+    _, rows = np.unique(np.asarray(data), axis=0, return_inverse=True)
+    pairs = np.unique(np.column_stack([rows.reshape(-1), run({}).labels]), axis=0)
+    return None if len(pairs) == len(np.unique(pairs[:, 0])) else "equal records in two groups"
+
+
+@violation.register
 def _(claim: contract.NeverWorse, name, data, k, run):
     if claim.most_records is not None and len(data) > claim.most_records:
         return None

@@ -46,8 +46,8 @@ def remove_group(groups, group):
     groups[:] = [other for other in groups if other is not group]
 
 
-def refine(points, labels, k, by_cost=True, max_rounds=30, history=None):
-    """The rounds of ONA*; ``history`` receives the cost after each change."""
+def refine(points, labels, k, by_cost=True, max_rounds=30, history=None, phases="both"):
+    """The rounds of ONA*; ``history`` receives the cost after each change. A phase that is left out visits nothing."""
     tolerance = 1e-10 * scale(points)
     groups = groups_of(labels)
     for group in list(groups):
@@ -68,14 +68,14 @@ def refine(points, labels, k, by_cost=True, max_rounds=30, history=None):
     note()
     for _ in range(max_rounds):
         changed = False
-        for group in list(groups):
+        for group in list(groups) if phases != "reassign" else []:
             if len(group) == k and any(group is other for other in groups):
                 targets = dissolve(points, groups, group, tolerance)
                 changed |= bool(targets)
                 for target in targets:
                     split(target)
                 note()
-        for group in list(groups):
+        for group in list(groups) if phases != "dissolve" else []:
             while len(group) > k and any(group is other for other in groups) and len(groups) > 1:
                 best = tolerance
                 move = None

@@ -147,3 +147,29 @@ def category_parts(codes, k, strict):
         return cut(ordered[:at]) + cut(ordered[at:])
 
     return cut(list(range(len(codes))))
+
+
+def median_parts(points, k):
+    """The parts of Mondrian with cuts at a median value, by sorting and recursion, from the low to the high side."""
+
+    def cut(records):
+        def negative_range(j):
+            return min(points[r, j] for r in records) - max(points[r, j] for r in records)
+
+        by_range = sorted(range(points.shape[1]), key=negative_range)
+        for j in by_range:
+            values = sorted(points[r, j] for r in records)
+            if values[0] == values[-1]:
+                return [records]
+            median = values[(len(values) - 1) // 2]
+            cuts = [
+                ([r for r in records if points[r, j] <= median], [r for r in records if points[r, j] > median]),
+                ([r for r in records if points[r, j] < median], [r for r in records if points[r, j] >= median]),
+            ]
+            allowed = [pair for pair in cuts if min(map(len, pair)) >= k]
+            if allowed:
+                low, high = max(allowed, key=lambda pair: min(map(len, pair)))
+                return cut(low) + cut(high)
+        return [records]
+
+    return cut(list(range(len(points))))

@@ -117,6 +117,16 @@ def test_ona_star_needs_the_rounds_of_table_6_5(k):
     assert diagnostics["rounds"] == thaeter.ROUNDS[k][1]
 
 
+@pytest.mark.parametrize("k", [2, 5, 10])
+def test_the_rounds_of_ona_star_gamma_are_those_of_its_best_start(k):
+    table = points("census")
+    best = run("ona-star-gamma", table, k, **THAETER_2021).diagnostics
+    alone = run("ona-star-gamma", table, k, gamma=best["gamma"], **THAETER_2021).diagnostics
+    assert best["rounds"] == alone["rounds"]
+    assert best["rounds"] == {2: 3, 5: 4, 10: 10}[k]
+    assert (best["rounds"] == thaeter.ROUNDS[k][2]) == (k != 10)  # 7 rounds are printed for k = 10
+
+
 @pytest.mark.parametrize("name", ["census", "cloud2"])
 @pytest.mark.parametrize("method", ["lmas", "ona"])
 def test_the_best_of_ten_runs_lies_near_the_best_of_a_hundred(method, name):

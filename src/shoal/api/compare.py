@@ -125,7 +125,7 @@ def compare(
     check_fields(choices, [*SCHEMA_FIELDS, *requirement_fields, *PERSON_FIELDS])
     reading = ReadOptions.of(read_options)
     fields = {name: choices.get(name) for name in SCHEMA_FIELDS}
-    table, full = load(data, schema, fields, reading, progress, read_identifiers=False)
+    table, full = load(data, schema, fields, reading, progress, read_identifiers=_reads_groups(methods))
     if methods is None:
         methods = DEFAULT_METHODS if table.n_rows <= SMALL_TABLE_RECORDS else DEFAULT_METHODS_LARGE
     methods = [methods] if isinstance(methods, str) or callable(methods) else list(methods)
@@ -181,6 +181,12 @@ def _searched(calls: list[MethodCall], schema: Schema, mode: Mapping[str, Any]) 
     """Return the methods of a line: one call where whole persons are grouped, which have a search of their own."""
     whole = mode.get("constant") or Requirements(of=mode["of"]).counting(schema) == Of.HISTORIES
     return [MethodCall(seed=calls[0].seed)] if whole and calls else calls
+
+
+def _reads_groups(methods: Any) -> bool:
+    """Whether a combination takes its groups from a column, which may be a direct identifier."""
+    names = [methods] if isinstance(methods, str) else methods or ()
+    return any(isinstance(name, str) and name.startswith("labels:") for name in names)
 
 
 def _calls(

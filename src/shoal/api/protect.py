@@ -64,6 +64,7 @@ def protect(
     suppressed_weight: float | None = None,
     weighting: str | None = None,
     method: str | Callable[..., Any] = "auto",
+    labels: Any = None,
     schema: Schema | str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
@@ -154,6 +155,9 @@ def protect(
         For constant columns: every row counts the same (``rows``, default), or every person (``persons``).
     method
         A name from :func:`shoal.all_methods`, or a function ``f(points, k)`` that returns labels.
+    labels
+        Groups of your own in place of a method: the name of a column that holds the group of each record (not released
+        unless it has another role), or an array with one label per record. Every group needs k records.
     schema
         A schema, the path of a schema file, or TOML text; the other arguments override it.
     kinds
@@ -280,6 +284,14 @@ def protect(
     >>> release.data["age"].to_list()
     [31, 31, 61, 61]
     """
+    if labels is not None:
+        from shoal.api.own_labels import with_groups
+
+        data, method, identifiers = with_groups(
+            data, labels, method, identifiers, [*(quasi or ()), *(confidential or ()), *(other or ()), *(strata or ())],
+            schema_given=schema is not None,
+        )  # fmt: skip
+        read_identifiers = True
     given = locals()
     reading = ReadOptions.of(read_options)
     requirements = Requirements(k=k, **{name: given[name] for name in REQUIREMENT_FIELDS})
@@ -351,6 +363,10 @@ def run_plan(
     prepared = prepared_with_steps(table, plan.schema, plan.requirements.k, previous)
     check_k(plan.requirements.k, prepared.n)
     plan = replace(plan, schema=prepared.schema)
+    if plan.method.text.startswith("labels:"):
+        from shoal.flow.given_groups import check_combination
+
+        check_combination(plan, second=previous is not None)
     if prepared.large:
         from shoal.flow.needed_memory import check_needed_memory
 

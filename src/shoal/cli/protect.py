@@ -18,6 +18,10 @@ def protect_command(
     k: flags.K,
     output: flags.Output,
     method: Annotated[str, typer.Option(help="Grouping method; see shoal methods.")] = "auto",
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column with the group of each record, in place of a method; not released."),
+    ] = None,
     effort: Annotated[str | None, typer.Option(help="For method auto: fast, balanced (default) or best.")] = None,
     option: Annotated[
         list[str] | None,
@@ -86,6 +90,7 @@ def protect_command(
 
     arguments: dict[str, Any] = {
         "method": method,
+        "labels": labels,
         "schema": given.schema,
         **given.columns(),
         **given.requirements(),

@@ -30,9 +30,22 @@ ADULT_ATTRIBUTES = (
     "native-country",
 )
 """The categorical attributes of Adult in ascending order of their number of values (Cost 2023, Table 6.1)."""
+ADULT_NUMBERS = ("age", "education-num", "hours-per-week")
+"""The numeric attributes of Adult in the experiments of Thaeter 2021."""
 ADULT_TRAINING = 32_561
 SYNTHETIC_DOMAINS = (2, 5, 6, 7, 7)
 """Values per attribute of the generated tables (Cost 2023, Table 6.4)."""
+
+
+def adult_numbers() -> Any:
+    """Return the three numeric attributes of Adult that Thaeter 2021 groups, as a polars DataFrame of 48,842 records.
+
+    Age, years of education and hours per week (Thaeter 2021, section 5.2; Thaeter & Reischuk 2021, section 5). The
+    records of both files of Adult, also those that miss a categorical value.
+    """
+    from shoal.datasets.reference import load
+
+    return load("adult").select(ADULT_NUMBERS)
 
 
 def adult_categories(n: int | None = None, attributes: int = 5, *, seed: int = 0) -> Any:

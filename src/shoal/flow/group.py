@@ -217,6 +217,8 @@ def group_records(
     info = method_for(prepared, call)
     call = replace(call, options=info.check_options(call.options))
     blocks = find_blocks(prepared, requirements) if blocks is None else blocks
+    if info.name.startswith("labels:"):
+        return _given(prepared, requirements, info, blocks)
     data = data or MethodData(prepared, blocks.suppressed)
     costs: Sequence[ColumnCost] = ()
     if "column_costs" in info.injected:
@@ -259,6 +261,16 @@ def group_records(
     )
     names = tuple(column.name for column in prepared.schema.quasi) if info.name == FULL_DOMAIN else None
     return Grouped(requirements, grouping, blocks, outcome, _runs(outcomes, info), levels_of=names)
+
+
+def _given(prepared: Prepared, requirements: Requirements, info: MethodInfo, blocks: Blocks) -> Grouped:
+    """Return the groups that a column of the table holds."""
+    from shoal.flow.given_groups import read_groups
+
+    outcomes = read_groups(prepared, info.name, requirements, blocks)
+    grouping = Grouping(_joined(outcomes, blocks, prepared.n)[0], requirements.k, max_size=requirements.max_size)
+    outcome = Outcome(grouping.labels, method=info.name)
+    return Grouped(requirements, grouping, blocks, outcome, _runs(outcomes, info))
 
 
 def method_for(prepared: Prepared, call: MethodCall) -> MethodInfo:

@@ -34,6 +34,7 @@ MODULES = {
     "mona-2d": "shoal.methods.partition.mona",
     "mona-plus": "shoal.methods.partition.mona_plus",
     "mondrian": "shoal.methods.partition.mondrian",
+    "mondrian-median": "shoal.methods.partition.mondrian_median",
     "mondrian-nominal": "shoal.methods.partition.mondrian_nominal",
     "mondrian-v": "shoal.methods.partition.mondrian",
     "mondrian-v2d": "shoal.methods.partition.mondrian",

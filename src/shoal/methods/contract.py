@@ -281,6 +281,13 @@ class Insensitive(Guarantee):
 
 
 @dataclass(frozen=True)
+class EqualRecordsTogether(Guarantee):
+    """Records with equal values in all columns are in one group (Thaeter 2021, Def. 3.1: global recoding)."""
+
+    text: str = "equal records are in one group"
+
+
+@dataclass(frozen=True)
 class SelectedRecords(Guarantee):
     """Each group is represented by the combination of values of a record, so that no combination is new."""
 

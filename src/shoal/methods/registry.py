@@ -272,7 +272,7 @@ def get_method(name: str | Callable[..., Any], data: DataKind | None = None) -> 
     Parameters
     ----------
     name
-        A registered name, or a function ``f(points, k, *, ...)``.
+        A registered name, ``labels:COLUMN`` for the groups of a column, or a function ``f(points, k, *, ...)``.
     data
         Which variant to take where a name stands for methods on several kinds of data.
 
@@ -291,6 +291,10 @@ def get_method(name: str | Callable[..., Any], data: DataKind | None = None) -> 
         return describe(name, function_name(name))
     if name not in _methods and name in MODULES:
         import_module(MODULES[name])
+    if name not in _methods and name.startswith("labels:"):
+        from shoal.methods.own_groups import own_groups
+
+        return describe(own_groups, name, title="Groups that were given, in a column of the table")
     if name not in _methods:
         _load_entry_point(name)
     if name not in _methods:

@@ -104,6 +104,21 @@ def test_refining_any_grouping_equals_the_naive_rounds(case, seed):
     assert_same_groups(refine(points, labels, k), distance_moves.refine(points, labels, k))
 
 
+@given(points_and_k(max_n=30), st.integers(0, 2**32), st.sampled_from(["dissolve", "reassign"]), st.booleans())
+@settings(max_examples=15)
+def test_single_phases_equal_the_naive_phases(case, seed, phases, indexed):
+    points, k = case
+    labels = random_start(len(points), k, np.random.default_rng(seed))
+    with pytest.MonkeyPatch.context() as patch:
+        if indexed:
+            patch.setattr("shoal.methods.kernels.small_mdav.SMALL_TABLE_RECORDS", 0)
+        found = refine(points, labels, k, phases=phases)
+    expected = distance_moves.refine(points, labels, k, phases=phases)
+    assert_same_groups(found, expected)
+    other = "dissolved_groups" if phases == "reassign" else "reassigned_records"
+    assert found.diagnostics[other] == 0
+
+
 @given(points_and_k(max_n=30, max_d=3), st.integers(0, 2**32))
 @settings(max_examples=15)
 def test_a_run_of_ona_equals_the_naive_run(case, seed):

@@ -110,12 +110,13 @@ def ona_star_gamma(
     Examples
     --------
     >>> import numpy as np
-    >>> ona_star_gamma(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2, gamma=1.1).labels
-    array([1, 0, 1, 0, 1])
+    >>> outcome = ona_star_gamma(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]), 2, gamma=1.1)
+    >>> outcome.labels, outcome.diagnostics["rounds"]
+    (array([1, 0, 1, 0, 1]), 0)
     """
 
-    def run(factor: float, shared: Progress) -> NDArray[np.int64]:
+    def run(factor: float, shared: Progress) -> Outcome:
         start = star_groups(points, k, factor, with_neighbour=True, closest=closest, progress=shared)
-        return refine(points, start, k, max_rounds=max_rounds, split_position=split_position, closest=closest).labels
+        return refine(points, start, k, max_rounds=max_rounds, split_position=split_position, closest=closest)
 
     return best_gain_factor("ona-star-gamma", run, points, gamma, progress)

@@ -24,25 +24,27 @@ GAIN_FACTORS = tuple(i / 10 for i in range(21))
 
 def best_gain_factor(
     name: str,
-    run: Callable[[float, Progress], NDArray[np.int64]],
+    run: Callable[[float, Progress], NDArray[np.int64] | Outcome],
     points: NDArray[np.float64],
     gamma: float | None,
     progress: Progress,
 ) -> Outcome:
     """Return the grouping of ``run`` for gamma, or for the best of all gain factors if gamma is None.
 
-    Among equal costs the lowest factor wins. Diagnostics: ``gamma`` and, after a search, ``cost_of_each_gamma``.
+    Among equal costs the lowest factor wins. Diagnostics: those of the best run, ``gamma`` and, after a search,
+    ``cost_of_each_gamma``.
     """
     factors = GAIN_FACTORS if gamma is None else (float(gamma),)
     progress.stage(f"grouping ({name})", len(factors) * len(points))
     shared = SharedProgress(progress)
-    runs = run_in_threads(lambda factor: run(factor, shared), factors)
-    costs = [total_cost(points, labels) for labels in runs]
+    results = run_in_threads(lambda factor: run(factor, shared), factors)
+    runs = [each if isinstance(each, Outcome) else Outcome(each) for each in results]
+    costs = [total_cost(points, each.labels) for each in runs]
     best = int(np.argmin(costs))
-    diagnostics: dict[str, Diagnostic] = {"gamma": factors[best]}
+    diagnostics: dict[str, Diagnostic] = {"gamma": factors[best], **runs[best].diagnostics}
     if gamma is None:
         diagnostics["cost_of_each_gamma"] = dict(zip(map(str, factors), costs, strict=True))
-    return Outcome(runs[best], diagnostics=diagnostics)
+    return Outcome(runs[best].labels, diagnostics=diagnostics)
 
 
 def best_of_runs(

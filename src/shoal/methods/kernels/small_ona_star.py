@@ -95,10 +95,17 @@ def add_sorted(members: Any, sizes: Any, g: int, record: int) -> None:
     sizes[g] += 1
 
 
-def run_round(points: NDArray[np.float64], slots: Slots, k: int, by_cost: bool, tolerance: float) -> None:
-    """Run both phases once: dissolve groups of k, then reassign records of larger groups."""
+def run_round(
+    points: NDArray[np.float64],
+    slots: Slots,
+    k: int,
+    by_cost: bool,
+    tolerance: float,
+    phases: tuple[bool, ...] = (True, False),
+) -> None:
+    """Run each phase once: dissolve groups of k (true), or reassign records of larger groups (false)."""
     arrays = _work_arrays(points, slots, k)
-    for phase in (DISSOLVE, REASSIGN):
+    for phase in (DISSOLVE if dissolving else REASSIGN for dissolving in phases):
         order = in_order_of_visits(slots)
         serial = slots.serial[order]
         position = 0

@@ -46,6 +46,11 @@ from shoal.methods.refinement.step_options import check_step_options
 
 SplitPosition = Literal["end", "origin"]
 Moves = Literal["ona-star", "all"]
+Phases = Literal["both", "dissolve", "reassign"]
+
+
+PHASES: dict[str, tuple[bool, ...]] = {"both": (True, False), "dissolve": (True,), "reassign": (False,)}
+"""Whether each phase dissolves groups or reassigns records."""
 
 
 def refine(
@@ -57,6 +62,7 @@ def refine(
     split_position: SplitPosition = "end",
     closest: Closest = "cost",
     moves: Moves = "ona-star",
+    phases: Phases = "both",
     progress: Progress = SILENT,
 ) -> Outcome:
     """Return a grouping that is at least as good, by the rounds of ONA*.
@@ -78,6 +84,8 @@ def refine(
         Which group a split by MDAV* regards as closest to a record, as for ``mdav-star``.
     moves
         ``ona-star``: those of the paper; ``all``: groups also exchange records with their five nearest groups.
+    phases
+        The phases of a round: ``dissolve`` groups of k, ``reassign`` records of larger groups, or ``both``.
     progress
         Progress callback.
 
@@ -95,7 +103,10 @@ def refine(
     >>> outcome.labels, outcome.diagnostics["reassigned_records"]
     (array([0, 0, 0, 1, 1]), 1)
     """
-    check_step_options(refine, max_rounds=max_rounds, split_position=split_position, closest=closest, moves=moves)
+    check_step_options(
+        refine, max_rounds=max_rounds, split_position=split_position, closest=closest, moves=moves, phases=phases
+    )
+    chosen = PHASES[phases]
     check_k(k, len(labels))
     try:
         points = np.ascontiguousarray(points, np.float64)
@@ -108,8 +119,8 @@ def refine(
     def run(start: NDArray[np.int64]) -> Outcome:
         start = split_large(points, ordered_labels(np.asarray(start)), k)
         if len(points) <= small_mdav.SMALL_TABLE_RECORDS and split_position == "end":
-            return _refine_small_table(points, start, k, max_rounds, closest == "cost")
-        return _refine_with_index(points, start, k, max_rounds, closest == "cost", split_position, progress)
+            return _refine_small_table(points, start, k, max_rounds, closest == "cost", chosen)
+        return _refine_with_index(points, start, k, max_rounds, closest == "cost", split_position, chosen, progress)
 
     return run(labels) if moves == "ona-star" else _with_exchanges(points, labels, k, max_rounds, run)
 
@@ -121,6 +132,7 @@ def _refine_with_index(
     max_rounds: int,
     by_cost: bool,
     split_position: SplitPosition,
+    phases: tuple[bool, ...],
     progress: Progress,
 ) -> Outcome:
     """Refine by searches in a tree over the centroids."""
@@ -130,8 +142,8 @@ def _refine_with_index(
     rounds = 0
     while rounds < max_rounds:
         changes = int(counters[DISSOLVED] + counters[REASSIGNED])
-        progress.stage(f"refining, round {rounds + 1}", 2 * int((groups.sizes > 0).sum()))
-        for dissolving in (True, False):
+        progress.stage(f"refining, round {rounds + 1}", len(phases) * int((groups.sizes > 0).sum()))
+        for dissolving in phases:
             groups, state = _visit_all(projected, groups, state, k, dissolving, by_cost, split_position, progress)
         if counters[DISSOLVED] + counters[REASSIGNED] == changes:
             break
@@ -143,7 +155,12 @@ def _refine_with_index(
 
 
 def _refine_small_table(
-    points: NDArray[np.float64], labels: NDArray[np.int64], k: int, max_rounds: int, by_cost: bool
+    points: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    k: int,
+    max_rounds: int,
+    by_cost: bool,
+    phases: tuple[bool, ...],
 ) -> Outcome:
     """Refine a small table by loops that compile quickly; the result is the same."""
     slots = small_ona_star.open_slots(points, labels, k)
@@ -151,7 +168,7 @@ def _refine_small_table(
     rounds = 0
     while rounds < max_rounds:
         changes = int(counters[: small_ona_star.SPLIT].sum())
-        small_ona_star.run_round(points, slots, k, by_cost, gain_tolerance(points))
+        small_ona_star.run_round(points, slots, k, by_cost, gain_tolerance(points), phases)
         if counters[: small_ona_star.SPLIT].sum() == changes:
             break
         rounds += 1

@@ -1,0 +1,250 @@
+"""How many small faults in the code that guards the guarantees do the tests find?
+
+Each mutant is one small change of one file: a comparison with the next one, a sum with a difference, a constant plus
+one, a condition that never holds, a statement left out. Of each file a random part of its mutants is tried
+(``--share``, with ``--seed``, at least three). For each mutant the tests run that reach the changed line, the shortest
+first, until one fails; a mutant that no test finds survives and is listed. A mutant that makes the tests run longer
+than the limit counts as found.
+
+    python benchmarks/mutants --lines                          # write down which test reaches which line, once
+    python benchmarks/mutants                                  # the mutants of all packages
+    python benchmarks/mutants --packages privacy --share 0.3
+    python benchmarks/mutants --only privacy/l_diversity.py    # all mutants of one file
+    python benchmarks/mutants --again                          # the survivors of docs/mutants.json once more
+
+With ``--docs`` the figures are written to docs/mutants.json and docs/mutation-testing.md. Survivors that have no effect
+on any result are listed with the reason in docs/equivalent-mutants.toml.
+"""
+
+import argparse
+import ast
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SOURCE = ROOT / "src" / "shoal"
+RESULTS = ROOT / "docs" / "mutants.json"
+EQUIVALENT = ROOT / "docs" / "equivalent-mutants.toml"
+PAGE = ROOT / "docs" / "mutation-testing.md"
+LINES = ROOT / "build" / "covered-lines.json"
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs"), str(HERE)]
+
+from changed_code import enclosing  # noqa: E402 - found through the path above
+from changes import mutated, places  # noqa: E402
+from covered_lines import FILES, FOLDER, merged  # noqa: E402
+from kept import write_tables  # noqa: E402
+from trials import SECONDS, run_trials  # noqa: E402
+
+PACKAGES = {
+    "privacy": ["privacy"],
+    "recoding": ["recoding"],
+    "groups": ["core/grouping.py", "core/row_classes.py", "core/requirement_violation.py"],
+    "verification": [
+        "flow/released.py", "flow/recount_file.py", "flow/satisfy.py", "flow/person_requirements.py", "api/checks.py",
+    ],
+    "requirements": ["schema/requirements.py"],
+    "dp": ["dp"],
+}  # fmt: skip
+TESTS = ["tests/" + name for name in ("privacy", "recoding", "core", "schema", "dp", "flow", "api", "attacks")]
+
+
+def files_of(package):
+    """The files of a package that are mutated."""
+    for part in PACKAGES[package]:
+        path = SOURCE / part
+        yield from (
+            file for file in (sorted(path.glob("*.py")) if path.is_dir() else [path]) if file.name != "__init__.py"
+        )
+
+
+def write_lines():
+    """Run the tests once, and write down which lines each of them reaches."""
+    files = [str(file) for package in PACKAGES for file in files_of(package)]
+    with tempfile.TemporaryDirectory() as folder:
+        paths = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+        environment = os.environ | {FOLDER: folder, FILES: os.pathsep.join(files), "PYTHONPATH": paths}
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "covered_lines", "-p", "no:cacheprovider"]
+        subprocess.run([*command, *TESTS], env=environment, check=False, cwd=ROOT)
+        LINES.parent.mkdir(exist_ok=True)
+        LINES.write_text(json.dumps(merged(folder, SOURCE)), encoding="utf-8")
+
+
+def is_compiled(text, node):
+    """Whether a node is part of a compiled loop."""
+    return any(
+        isinstance(statement, ast.FunctionDef)
+        and any(name in ast.unparse(each) for each in statement.decorator_list for name in ("compiled", "inner"))
+        and statement.lineno <= node.lineno <= statement.end_lineno
+        for statement in ast.parse(text).body
+    )
+
+
+def tests_of(file, text, number, lines):
+    """The tests that reach a change, the shortest first, up to the limit of processor time for one mutant."""
+    tree, found = places(text)
+    node = found[number][1]
+    reached = lines["reached"].get(str(file.relative_to(SOURCE)), {})
+    first = node.test if isinstance(node, ast.If) else node
+    names = enclosing(tree, node)
+    numbers = range(first.lineno, first.end_lineno + 1) if names else map(int, reached)
+    tests = {test for line in numbers for test in reached.get(str(line), ())}
+    chosen, total = [], 0.0
+    for test in sorted(tests, key=lambda name: (lines["seconds"][name], name)):
+        total += lines["seconds"][test]
+        if total > SECONDS / 2:
+            break
+        chosen.append(test)
+    return chosen
+
+
+def chosen_mutants(arguments):
+    """The files and numbers of the mutants to try, by package."""
+    if arguments.again:
+        rows = [row for row in json.loads(RESULTS.read_text()) if row["ended"] == "survived"]
+        return [(row["package"], *found_again(row)) for row in rows]
+    chosen = []
+    for package in arguments.packages.split(","):
+        for file in files_of(package):
+            name = str(file.relative_to(SOURCE))
+            numbers = list(range(len(places(file.read_text(encoding="utf-8"))[1])))
+            if arguments.only is None:
+                random.Random(f"{arguments.seed}:{name}").shuffle(numbers)
+                numbers = sorted(numbers[: max(3, math.ceil(arguments.share * len(numbers)))])
+            chosen += [(package, file, number) for number in numbers if arguments.only in {None, name}]
+    return chosen
+
+
+def found_again(row):
+    """The file and number of a mutant of an earlier run, which may have moved by some lines."""
+    file = SOURCE / row["file"]
+    text = file.read_text(encoding="utf-8")
+    same = []
+    for number, *_ in places(text)[1]:
+        described = mutated(text, number)[1]
+        if (described["before"], described["after"]) == (row["before"], row["after"]):
+            same.append((abs(described["line"] - row["line"]), number))
+    if not same:
+        sys.exit(f"{row['file']} has changed; run its mutants again: {row['before']}")
+    return file, min(same)[1]
+
+
+def jobs_of(chosen, lines):
+    """What a child needs for each mutant."""
+    for package, file, number in chosen:
+        text = file.read_text(encoding="utf-8")
+        yield {
+            "package": package,
+            "file": str(file.relative_to(SOURCE)),
+            "number": number,
+            "compiled": is_compiled(text, places(text)[1][number][1]),
+            "tests": tests_of(file, text, number, lines),
+            **mutated(text, number)[1],
+        }
+
+
+def unchanged_jobs(jobs):
+    """For some mutants the same tests on the code as it is; they must pass, or every mutant would count as found."""
+    longest = sorted(jobs, key=lambda job: -len(job["tests"]))[:6]
+    return [{**job, "number": None, "compiled": False, "package": "unchanged"} for job in longest]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lines", action="store_true")
+    parser.add_argument("--packages", default=",".join(PACKAGES))
+    parser.add_argument("--share", type=float, default=0.08)
+    parser.add_argument("--only")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--docs", action="store_true")
+    arguments = parser.parse_args()
+    os.chdir(ROOT)
+    if arguments.lines or not LINES.exists():
+        write_lines()
+        if arguments.lines:
+            return
+    jobs = list(jobs_of(chosen_mutants(arguments), json.loads(LINES.read_text(encoding="utf-8"))))
+    rows = []
+
+    def report(job, ended, test):
+        if job["package"] == "unchanged" and ended != "survived":
+            print(f"the tests of {job['file']} do not pass on the code as it is: {ended} {test}", flush=True)
+            os._exit(1)
+        row = {name: value for name, value in job.items() if name != "tests"} | {"ended": ended, "test": test}
+        rows.append(row | {"tests": len(job["tests"])})
+        if ended not in {"found", "too long"} and job["package"] != "unchanged":
+            what = f"{job['change']}: {job['before']} -> {job['after']} ({len(job['tests'])} tests)"
+            print(f"{ended:9} {job['file']}:{job['line']} {what}", flush=True)
+
+    with tempfile.TemporaryDirectory() as folder:
+        run_trials([*unchanged_jobs(jobs), *jobs], SOURCE, folder, arguments.processes, report, TESTS)
+    rows = [row for row in rows if row["package"] != "unchanged"]
+    if arguments.docs:
+        rows = written(rows, arguments)
+    print("\n".join(score(rows)))
+
+
+def key(row):
+    return row["file"], row["before"], row["after"], row["line"]
+
+
+def written(rows, arguments):
+    """Write the results; those of an earlier run stay where only a part was tried."""
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    partly = arguments.again or arguments.packages != ",".join(PACKAGES)
+    tried = {key(row) for row in rows}
+    packages = set(arguments.packages.split(","))
+    rows += [
+        row for row in kept if partly and key(row) not in tried and (arguments.again or row["package"] not in packages)
+    ]
+    rows.sort(key=lambda row: (list(PACKAGES).index(row["package"]), row["file"], row["number"]))
+    RESULTS.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
+    write_tables(PAGE, {"score": score(rows), "survivors": survivors(rows)})
+    return rows
+
+
+def equivalent_reasons():
+    """The reasons of the mutants that have no effect on any result, by file, text before and text after."""
+    listed = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")) if EQUIVALENT.exists() else {}
+    return {(row["file"], row["before"], row["after"]): row["reason"] for row in listed.get("mutant", ())}
+
+
+def score(rows):
+    """The share of mutants that the tests find, by package."""
+    reasons = equivalent_reasons()
+    lines = ["| package | mutants tried | found | no effect | survived | found of those with an effect |"]
+    lines += ["|---|--:|--:|--:|--:|--:|"]
+    for package in [*dict.fromkeys(row["package"] for row in rows), None]:
+        own = [row for row in rows if package in {row["package"], None}]
+        found = sum(row["ended"] in {"found", "too long"} for row in own)
+        same = sum(row["ended"] == "survived" and key(row)[:3] in reasons for row in own)
+        share = 100 * found / max(1, len(own) - same)
+        left = len(own) - found - same
+        lines.append(f"| {package or 'all'} | {len(own)} | {found} | {same} | {left} | {share:.0f} % |")
+    return lines
+
+
+def survivors(rows):
+    """The mutants that no test finds, with the reason where they have no effect."""
+    reasons = equivalent_reasons()
+    lines = ["| place | change | reason |", "|---|---|---|"]
+    for row in rows:
+        if row["ended"] not in {"found", "too long"}:
+            change = f"`{row['before']}` → `{row['after']}`".replace("|", "\\|")
+            lines.append(
+                f"| `{row['file']}:{row['line']}` | {change} | {reasons.get(key(row)[:3], 'not found by a test')} |"
+            )
+    return lines
+
+
+if __name__ == "__main__":
+    main()
