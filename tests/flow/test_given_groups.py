@@ -132,6 +132,15 @@ def test_groups_of_rows_are_refused_where_whole_persons_are_grouped():
         )
 
 
+def test_engines_that_protect_parts_of_a_table_refuse_groups_of_your_own(tmp_path):
+    PEOPLE.write_parquet(tmp_path / "people.parquet")
+    with pytest.raises(ParameterError, match="groups of your own"):
+        shoal.protect(
+            tmp_path / "people.parquet", 3, labels="g", engine="disk", output=tmp_path / "out.parquet", **ROLES
+        )
+    assert not (tmp_path / "out.parquet").exists()
+
+
 def test_assessing_groups_counts_them_like_equivalence_classes():
     found = shoal.assess(PEOPLE, quasi=["g"], confidential=["diagnosis"], unnamed="other").figures()
     assert (found["k"], found["l"]) == (3, 2)

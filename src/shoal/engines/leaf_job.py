@@ -69,6 +69,7 @@ def check_engine_plan(plan: Plan, engine: str) -> None:
         and (requirements.beyond_k or requirements.max_share is not None),
         "a time limit makes parts depend on the speed of the machine": plan.method.time_limit is not None,
         'method "full-domain" has one level of generalisation for the whole table': plan.method.name == "full-domain",
+        "groups of your own (labels) may lie in several parts of the table": plan.method.text.startswith("labels:"),
         "steps before or after grouping depend on the whole table": _has_steps(schema),
         "rules between columns (keep) are checked on the whole table": bool(schema.keep),
         "statistics are compared on the whole table": bool(schema.statistics),

@@ -5,8 +5,8 @@ better (brute-force, set-partition), but no fast method is known that finds the 
 near neighbours grows by odd sets and by pairs of negative reduced cost among all pairs, until it proves its bound
 (``matching_program``); what it leaves fractional is matched by rustworkx, on the groups whose reduced cost is below the
 gap that is left. Where these are too many (records in tight clumps of odd sizes), near groups are matched and a gap is
-reported. O(n² d) time for each of a few dozen rounds: tables of up to about 5,000 records. The 4,092 records of EIA take
-half a minute of processor time and 1.4 GB, and leave a gap of 0.6 %; 2,000 of them take 8 seconds and are proven.
+reported. O(n² d) time for each of a few dozen rounds: tables of up to about 5,000 records. The 4,092 records of EIA
+take half a minute of processor time and 1.4 GB, and leave a gap of 0.6 %; 2,000 of them take 8 seconds and are proven.
 """
 
 from __future__ import annotations
