@@ -53,7 +53,10 @@ PACKAGES = {
     "requirements": ["schema/requirements.py"],
     "dp": ["dp"],
 }  # fmt: skip
-TESTS = ["tests/" + name for name in ("privacy", "recoding", "core", "schema", "dp", "flow", "api", "attacks")]
+TESTS = [
+    *("tests/" + name for name in ("privacy", "recoding", "core", "schema", "dp", "flow", "api", "attacks")),
+    *("src/shoal/" + name for name in ("privacy", "recoding", "core", "dp")),
+]
 
 
 def files_of(package):

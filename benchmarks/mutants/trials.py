@@ -95,7 +95,10 @@ class Worker:
             for name in tests:
                 item = self.items.get(name)
                 if item is not None:
+                    names = dict(getattr(getattr(item, "dtest", None), "globs", None) or {})
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+                    if names:
+                        item.dtest.globs.update(names)  # an example removes its names when it ends
                 if self.failures.failed:
                     return {"ended": "found", "test": name}
         except TooLong:
