@@ -32,6 +32,7 @@ from shoal.schema.constant_columns import constant_columns
 from shoal.schema.kind_proposal import propose_kind
 from shoal.schema.person_numbers import RepeatedNumber
 from shoal.schema.value_patterns import IDENTIFYING, form_of
+from shoal.schema.value_roles import is_measurement, role_of_categories
 from shoal.tables import Table
 from shoal.tables.value_codes import comparable_values
 
@@ -39,6 +40,8 @@ WEIGHT_REASON = "it looks like a sampling weight"
 ONE_VALUE = "every record has the same value"
 MOST_ANSWERS = 20
 """Different numbers that a scale of answers has at most."""
+PERSON_COLUMNS = 2
+"""A table with so many quasi-identifiers is about persons."""
 HEALTH_COLUMNS = 3
 """A table with so many columns about health, a fifth of all, is about health."""
 
@@ -115,6 +118,9 @@ def _infer_role(series: nw.Series[Any], words: tuple[str, ...], *, health: bool)
         return Role.IDENTIFIER, identifier
     if series.dtype.is_temporal() or form_of(series) == "date":
         return Role.QUASI, "an intruder may know a date"
+    categories = role_of_categories(series)
+    if categories is not None:
+        return categories
     if health:
         return Role.CONFIDENTIAL, "the table is about health, and nothing says that others know this column"
     return None, "nothing shows whether an intruder may know it"
@@ -178,6 +184,7 @@ def with_relatives(table: Table, columns: list[Column]) -> list[Column]:
     """
     decided = {column.name: column for column in columns if column.role_stated and column.role not in DROPPED}
     scales = _answer_scales(table, columns)
+    persons = sum(column.role == Role.QUASI for column in decided.values()) >= PERSON_COLUMNS
     found = []
     for column in columns:
         base = None if column.role_stated else _named_after(column.name, list(decided))
@@ -187,8 +194,18 @@ def with_relatives(table: Table, columns: list[Column]) -> list[Column]:
         elif not column.role_stated and column.name in scales:
             reason = f"{scales[column.name]} columns share this scale of answers"
             column = replace(column, role=Role.CONFIDENTIAL, role_stated=True, reason=_replaced(column, reason))
+        elif not column.role_stated and persons and column.kind == Kind.NUMERIC and _measures(table, column.name):
+            reason = "it measures something about a person, and nothing says that others know it"
+            column = replace(column, role=Role.CONFIDENTIAL, role_stated=True, reason=_replaced(column, reason))
         found.append(column)
     return found
+
+
+def _measures(table: Table, name: str) -> bool:
+    """Return whether a column has measurements, and no name that is about the data."""
+    words = words_of(name)
+    other = any(first_with(words, meaning) for meaning in (Meaning.TECHNICAL, Meaning.CODE, Meaning.TIME))
+    return not other and is_measurement(table.typed(name))
 
 
 def _replaced(column: Column, reason: str) -> str:
