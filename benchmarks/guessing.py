@@ -24,6 +24,11 @@ from shoal.tables import Table
 ROOT = Path(__file__).parent.parent
 RIGHT = ROOT / "tests" / "everyday" / "right_roles.toml"
 PAGE = ROOT / "docs" / "proposed-roles.md"
+TITLES = {
+    "build": "used for building",
+    "test": "never used for building",
+    "fresh": "drawn after the last extension, never used",
+}
 BEGIN, END = "<!-- figures: written by benchmarks/guessing.py -->", "<!-- end of figures -->"
 
 
@@ -46,7 +51,7 @@ def table():
     for part, tables in tomllib.loads(RIGHT.read_text(encoding="utf-8")).items():
         found = {name: counted(name, right) for name, right in tables.items()}
         total = {key: sum(figures[key] for figures in found.values()) for key in next(iter(found.values()))}
-        title = "**used for building**" if part == "build" else "**never used for building**"
+        title = f"**{TITLES[part]}**"
         for name, figures in [*found.items(), (title, total)]:
             n = figures["columns"]
             shares = " | ".join(f"{100 * figures[key] / n:.0f} %" for key in ("right", "asked", "wrong", "kinds"))

@@ -184,8 +184,8 @@ WORDS = {
         "volunteer voluntr voluntary athlete athletic varsity sport sports guard forward allstar jockey breed species "
         "celebrity famous head headhh firstyr season cohort generation edlevel wealthindex schulabschluss "
         "berufsausbildung erwerbstaetig erwerbsstatus haushaltsgroesse kinderzahl wohnung staat geburtsjahr "
-        "geburtsland altersgruppe prestige nivel estudios vivienda municipio barrio comuna logement quartier dip sitfam "
-        "statut csp residenza woonplaats"
+        "geburtsland altersgruppe prestige nivel estudios vivienda municipio barrio comuna logement quartier dip "
+        "sitfam statut csp residenza woonplaats"
     ),
     Meaning.WEIGHT: (
         "fnlwgt finalweight samplingweight sampleweight surveyweight pweight pwgt wgt dweight pspwght hhwt perwt "

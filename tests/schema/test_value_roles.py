@@ -1,0 +1,68 @@
+"""Roles that values suggest where names say nothing: categories and measurements."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.schema.column_words import meanings_of
+from shoal.schema.columns import shown_role
+from shoal.schema.inference import infer_schema
+from shoal.schema.word_lists import Meaning
+from shoal.tables import Table
+
+N = 100
+RANDOM = np.random.default_rng(3)
+PERSONS = {"age": RANDOM.integers(18, 90, N), "sex": RANDOM.choice(["f", "m"], N)}
+
+
+def roles(columns):
+    return {
+        column.name: shown_role(column) for column in infer_schema(Table.from_native(pl.DataFrame(columns))).columns
+    }
+
+
+def test_a_measurement_in_a_table_about_persons_is_confidential():
+    measured = {"qzw": RANDOM.normal(0, 1, N), "rvk": RANDOM.integers(100, 900, N)}
+    assert roles(PERSONS | measured) == {"age": "quasi", "sex": "quasi", "qzw": "confidential", "rvk": "confidential"}
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"qzw": RANDOM.normal(0, 1, N)},  # nothing says that rows are persons
+        PERSONS | {"qzw": np.arange(N) % 40 + 1},  # a numbering
+        PERSONS | {"qzw": np.arange(N) % 4},  # codes
+        PERSONS | {"freq": RANDOM.integers(0, 900, N)},  # about the data
+    ],
+)
+def test_what_is_no_measurement_of_a_person_is_asked(columns):
+    assert list(roles(columns).values())[-1] == "other?"
+
+
+@pytest.mark.parametrize(
+    ("categories", "role"),
+    [
+        (["strongly agree", "agree", "disagree"], "confidential"),
+        (["never", "sometimes", "often"], "confidential"),
+        (["placebo", "drug A", "drug B"], "confidential"),
+        (["married", "divorced", "never married"], "quasi"),
+        (["urban", "rural"], "quasi"),
+        (["yes", "no"], "other?"),
+        (["red", "urban", "tall", "old"], "other?"),
+    ],
+)
+def test_most_categories_decide(categories, role):
+    assert roles(PERSONS | {"qzw": RANDOM.choice(categories, N)})["qzw"] == role
+
+
+@pytest.mark.parametrize(
+    ("word", "meaning"),
+    [("yrsmarr", Meaning.QUASI), ("lothinc", Meaning.QUASI), ("avgpoints", Meaning.CONFIDENTIAL)],
+)
+def test_parts_that_say_nothing_are_removed(word, meaning):
+    assert meaning in meanings_of(word)
+
+
+@pytest.mark.parametrize("word", ["current", "last", "general", "vps", "first"])
+def test_a_word_is_not_cut_until_something_is_found(word):
+    assert not meanings_of(word) & {Meaning.HEALTH, Meaning.CONFIDENTIAL}
