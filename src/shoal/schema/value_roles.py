@@ -69,9 +69,9 @@ def _role_of_category(words: tuple[str, ...]) -> tuple[Role | None, str]:
         if word in _ROLE_OF_ANSWER:
             return _ROLE_OF_ANSWER[word], word
     for meaning, role in ((Meaning.HEALTH, Role.CONFIDENTIAL), (Meaning.CONFIDENTIAL, Role.CONFIDENTIAL)):
-        word = first_with(words, meaning)
-        if word:
-            return role, word
+        found = first_with(words, meaning)
+        if found:
+            return role, found
     known = first_with(words, Meaning.QUASI)
     return (Role.QUASI, known) if known else (None, "")
 
