@@ -4,10 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.schema.column_words import meanings_of
+from shoal.schema.column_words import Meaning, meanings_of
 from shoal.schema.columns import shown_role
 from shoal.schema.inference import infer_schema
-from shoal.schema.word_lists import Meaning
 from shoal.tables import Table
 
 N = 100

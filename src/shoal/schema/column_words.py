@@ -9,13 +9,15 @@ never about single data sets.
 from __future__ import annotations
 
 import re
+import tomllib
+from enum import StrEnum
 from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
 from shoal.schema.columns import Column, Kind, Role, Schema
-from shoal.schema.word_lists import AFFIXES, WORDS, Meaning
 
 if TYPE_CHECKING:
     from shoal.tables import Table
@@ -31,10 +33,34 @@ IDENTIFIER_SHARE = 0.2
 SHORTEST_CORE = 3
 """Letters that a listed word needs where the rest of a word says nothing."""
 
-_MEANINGS: dict[str, set[Meaning]] = {}
-for _meaning, _list in WORDS.items():
-    for _word in _list.split():
-        _MEANINGS.setdefault(_word, set()).add(_meaning)
+
+class Meaning(StrEnum):
+    """What a word in the name of a column says about it."""
+
+    IDENTIFIER = "identifier"
+    INSTITUTION = "institution"
+    HEALTH = "health"
+    CONFIDENTIAL = "confidential"
+    QUASI = "quasi"
+    WEIGHT = "sampling weight"
+    HOUSEHOLD = "household"
+    TECHNICAL = "technical"
+    TIME = "time"
+    COUNT = "count"
+    CODE = "code"
+
+
+@cache
+def _listed() -> tuple[dict[str, frozenset[Meaning]], tuple[str, ...]]:
+    """Return the meanings of the listed words, and parts of names without a meaning, the longest first."""
+    lists = tomllib.loads(files("shoal.schema").joinpath("word_lists.toml").read_text(encoding="utf-8"))
+    affixes = tuple(sorted(lists.pop("affix").split(), key=lambda affix: (-len(affix), affix)))
+    meanings: dict[str, frozenset[Meaning]] = {}
+    for meaning, words in lists.items():
+        for word in words.split():
+            meanings[word] = meanings.get(word, frozenset()) | {Meaning(meaning)}
+    return meanings, affixes
+
 
 DURATIONS = frozenset({"time", "stop", "start", "tstart", "t", "week", "session", "round", "period"})
 """Words for times that are durations of a treatment in tables about health."""
@@ -60,7 +86,7 @@ def words_of(text: str) -> tuple[str, ...]:
     spaced = re.sub(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])", " ", text).lower()
     words = tuple(re.findall(r"[a-zäöüß]+", spaced))
     whole = re.sub(r"[^a-zäöüß0-9]+", "", spaced)
-    return (whole, *words) if whole in _MEANINGS and words != (whole,) else words
+    return (whole, *words) if whole in _listed()[0] and words != (whole,) else words
 
 
 @cache
@@ -72,14 +98,15 @@ def meanings_of(word: str) -> frozenset[Meaning]:
     >>> sorted(meanings_of("maritalcat")), sorted(meanings_of("age")), sorted(meanings_of("qwrt"))
     ([<Meaning.QUASI: 'quasi'>], [<Meaning.COUNT: 'count'>, <Meaning.QUASI: 'quasi'>], [])
     """
-    if word in _MEANINGS:
-        return frozenset(_MEANINGS[word])
-    if word.endswith("s") and word[:-1] in _MEANINGS:
-        return frozenset(_MEANINGS[word[:-1]])
-    parts = [listed for listed in _MEANINGS if len(listed) >= SHORTEST_PART and word.startswith(listed)]
-    parts = parts or [listed for listed in _MEANINGS if len(listed) > SHORTEST_PART and word.endswith(listed)]
+    meanings, _ = _listed()
+    if word in meanings:
+        return meanings[word]
+    if word.endswith("s") and word[:-1] in meanings:
+        return meanings[word[:-1]]
+    parts = [listed for listed in meanings if len(listed) >= SHORTEST_PART and word.startswith(listed)]
+    parts = parts or [listed for listed in meanings if len(listed) > SHORTEST_PART and word.endswith(listed)]
     core = max(parts, key=len) if parts else _core(word)
-    return frozenset(_MEANINGS[core]) if core else frozenset()
+    return meanings[core] if core else frozenset()
 
 
 def _core(word: str) -> str:
@@ -90,14 +117,15 @@ def _core(word: str) -> str:
     >>> _core("yrsmarr"), _core("lothinc"), _core("vps")
     ('marr', 'inc', '')
     """
-    if word in AFFIXES:
+    meanings, affixes = _listed()
+    if word in affixes:
         return ""
     left, seen = [word], {word}
     while left:
         part = left.pop(0)
-        if part in _MEANINGS:
+        if part in meanings:
             return part
-        for affix in AFFIXES:
+        for affix in affixes:
             for rest in (part.removeprefix(affix), part.removesuffix(affix)):
                 shortest = SHORTEST_CORE if len(affix) > 1 else SHORTEST_PART
                 if shortest <= len(rest) < len(part) and rest not in seen:

@@ -12,10 +12,9 @@ from typing import Any
 
 import narwhals as nw
 
-from shoal.schema.column_words import FEW_CODES, FEWEST_RECORDS, first_with, infer_kind
+from shoal.schema.column_words import FEW_CODES, FEWEST_RECORDS, Meaning, first_with, infer_kind
 from shoal.schema.columns import Kind
 from shoal.schema.value_patterns import ordered_categories
-from shoal.schema.word_lists import Meaning
 
 LARGEST_CODE = 1_000
 """Few numbers of this size are years or amounts."""

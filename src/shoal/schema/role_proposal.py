@@ -19,6 +19,7 @@ from shoal.schema.column_words import (
     DURATIONS,
     FEWEST_RECORDS,
     WEAK,
+    Meaning,
     differs_enough,
     first_with,
     is_nested,
@@ -32,7 +33,6 @@ from shoal.schema.kind_proposal import propose_kind
 from shoal.schema.person_numbers import RepeatedNumber
 from shoal.schema.value_patterns import IDENTIFYING, form_of
 from shoal.schema.value_roles import is_measurement, role_of_categories
-from shoal.schema.word_lists import Meaning
 from shoal.tables import Table
 from shoal.tables.value_codes import comparable_values
 

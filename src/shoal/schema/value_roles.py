@@ -13,9 +13,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from shoal.schema.column_words import first_with, words_of
+from shoal.schema.column_words import Meaning, first_with, words_of
 from shoal.schema.columns import Role
-from shoal.schema.word_lists import Meaning
 
 MOST_CATEGORIES = 60
 """Categories that are read at most: more are names of things."""
