@@ -31,7 +31,7 @@ attacks: ## run the attack suite with all its inputs and renew docs/reliability.
 	$(PYTHON) docs/reliability.py
 
 mutants: ## change the code that guards the guarantees at random places, and list the changes that no test finds
-	$(PYTHON) benchmarks/mutants.py --docs
+	$(PYTHON) benchmarks/mutants --docs
 
 test-python: ## run the default set in a fresh environment: make test-python PYTHON=python3.13
 	environment=$$(mktemp -d) && trap 'rm -rf "$$environment"' EXIT && $(PYTHON) -m venv "$$environment" \

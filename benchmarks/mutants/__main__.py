@@ -215,21 +215,25 @@ def written(rows, arguments):
     return rows
 
 
-def equivalent_reasons():
-    """The reasons of the mutants that have no effect on any result, by file, text before and text after."""
-    listed = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")) if EQUIVALENT.exists() else {}
-    return {(row["file"], row["before"], row["after"]): row["reason"] for row in listed.get("mutant", ())}
+def reason_of(row):
+    """Why a mutant has no effect on any result, as docs/equivalent-mutants.toml states it; None if it may have one."""
+    listed = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get("mutant", ())
+    line = (SOURCE / row["file"]).read_text(encoding="utf-8").splitlines()[row["line"] - 1 :][:1]
+    for entry in listed:
+        same = all(entry[name] == row[name] for name in ("file", "before", "after"))
+        if same and line and entry["code"] in line[0]:
+            return entry["reason"]
+    return None
 
 
 def score(rows):
     """The share of mutants that the tests find, by package."""
-    reasons = equivalent_reasons()
     lines = ["| package | mutants tried | found | no effect | survived | found of those with an effect |"]
     lines += ["|---|--:|--:|--:|--:|--:|"]
     for package in [*dict.fromkeys(row["package"] for row in rows), None]:
         own = [row for row in rows if package in {row["package"], None}]
         found = sum(row["ended"] in {"found", "too long"} for row in own)
-        same = sum(row["ended"] == "survived" and key(row)[:3] in reasons for row in own)
+        same = sum(row["ended"] == "survived" and reason_of(row) is not None for row in own)
         share = 100 * found / max(1, len(own) - same)
         left = len(own) - found - same
         lines.append(f"| {package or 'all'} | {len(own)} | {found} | {same} | {left} | {share:.0f} % |")
@@ -238,14 +242,11 @@ def score(rows):
 
 def survivors(rows):
     """The mutants that no test finds, with the reason where they have no effect."""
-    reasons = equivalent_reasons()
     lines = ["| place | change | reason |", "|---|---|---|"]
     for row in rows:
         if row["ended"] not in {"found", "too long"}:
             change = f"`{row['before']}` → `{row['after']}`".replace("|", "\\|")
-            lines.append(
-                f"| `{row['file']}:{row['line']}` | {change} | {reasons.get(key(row)[:3], 'not found by a test')} |"
-            )
+            lines.append(f"| `{row['file']}:{row['line']}` | {change} | {reason_of(row) or 'not found by a test'} |")
     return lines
 
 
