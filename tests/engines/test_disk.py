@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import stat
 import subprocess
 import sys
@@ -80,6 +81,10 @@ def test_protect_writes_a_folder_with_manifest_and_mark(folder, tmp_path):
     assert shoal.verify(tmp_path / "safe", 4, **{key: COLUMNS[key] for key in ("quasi", "unnamed")}).k >= 4
     with pytest.raises(ParameterError, match="not in memory"):
         release.data  # noqa: B018
+    with pytest.raises(ParameterError, match="not in memory"):
+        release.write(tmp_path / "again.parquet")
+    assert pickle.loads(pickle.dumps(release)).k == release.k
+    assert "information loss" in release._repr_html_()
 
 
 def test_a_single_file_has_its_manifest_beside_it(folder, tmp_path):
@@ -182,6 +187,8 @@ def test_auto_takes_disk_for_a_folder_and_where_memory_will_not_do(folder, tmp_p
         ({"engine": "dusk", "output": "x"}, 'did you mean "disk"'),
         ({"engine": "disk"}, "name a folder or a file"),
         ({"output": "x"}, "release.write"),
+        ({"engine": "disk", "output": "-"}, "a folder or a file of Parquet"),
+        ({"engine": "auto", "output": "sqlite:///a.db?table=b"}, "a folder or a file of Parquet"),
         ({"engine": "disk", "output": "safe.csv"}, "ends in .parquet"),
         ({"engine": "disk", "output": "safe", "time_limit": 5, "method": "auto"}, "time limit"),
     ],

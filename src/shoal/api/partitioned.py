@@ -19,7 +19,7 @@ from shoal.schema.columns import Schema
 from shoal.schema.loading import complete_schema, stated_identifiers
 from shoal.schema.plan import Plan, ReadOptions
 from shoal.tables import read_head, write_files
-from shoal.tables.files import write_text
+from shoal.tables.files import is_database, write_text
 from shoal.tables.parquet_parts import ParquetParts, open_parts
 from shoal.tables.private_folders import check_folder_output, place_folder, private_folder
 from shoal.tables.targets import check_targets
@@ -85,8 +85,16 @@ class PartitionedRelease(Release):
         """What a person should know before the table is released."""
         return self.found.remarks
 
+    def write(self, *_args: Any, **_options: Any) -> NoReturn:
+        """Raise: the release is written already."""
+        self.__getattr__("write")
+
+    def report(self, *_args: Any, **_options: Any) -> NoReturn:
+        """Raise: a report needs the table in memory."""
+        self.__getattr__("report")
+
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         places = self.__dict__.get("paths", ["files"])
         raise ParameterError(
@@ -99,7 +107,18 @@ def _not_in_memory(name: str) -> property:
     return property(lambda self: self.__getattr__(name), doc="Not available: the release is in files.")
 
 
-for _name in ("released", "table", "data", "grouping", "outcome", "assessment", "moments_kept", "risk", "utility"):
+for _name in (
+    "released",
+    "table",
+    "data",
+    "grouping",
+    "outcome",
+    "assessment",
+    "moments_kept",
+    "risk",
+    "utility",
+    "statistics",
+):
     setattr(PartitionedRelease, _name, _not_in_memory(_name))
 
 
@@ -122,6 +141,8 @@ def chosen_engine(engine: str, data: Any, output: str | Path | None) -> str:
                 'output= is for engines that write the release themselves; leave it out and call release.write("...")'
             )
         return engine
+    if str(output) == "-" or (output is not None and is_database(output)):
+        raise ParameterError(f"engine={engine} writes a folder or a file of Parquet, not {output}; name one of these")
     if output is None:
         raise ParameterError(f'engine={engine} writes the release itself; name a folder or a file in output="..."')
     if engine == "disk" or not isinstance(data, str | Path):
