@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 
 from kept import keep, kept, write_tables
 
-from published import thaeter
+from published import computed
 from shoal.methods.running import run
 
 import reference
@@ -61,7 +61,7 @@ def against_others(rows):
     print(f"{'data':12} {'method':10} {'k':>3} {'Shoal (s)':>9} {'others (s)':>11} {'ratio':>7}  {'who':30} target (s)")
     known = {}
     for data, method, k, others, who, target in rows:
-        points = reference.points(data) if data == "covertype" else thaeter.points(data)
+        points = reference.points(data) if data == "covertype" else computed.points(data)
         if (data, method, k) not in known:
             known[data, method, k] = seconds(method, points, k, 1 if data == "covertype" else 3)
             keep(RESULTS, f"{data} {method} {k}", {"seconds": known[data, method, k]})

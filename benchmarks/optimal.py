@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 
 from kept import keep, kept, write_tables
 
-from published import thaeter
+from published import computed, printed
 from shoal.core.threads import set_threads
 from shoal.methods.contract import Objective
 from shoal.methods.kernels.centroids import group_costs
@@ -37,14 +37,13 @@ TIMES = (10, 60, 300)
 
 
 def points_of(name):
-    return reference.points(name) if name == "covertype" else thaeter.points(name)
+    return reference.points(name) if name == "covertype" else computed.points(name)
 
 
 def published_loss(method, name, k):
     """The published loss of a method in per cent; None if there is none."""
-    if k not in thaeter.KS or name not in thaeter.LOSS[method]:
-        return None
-    return float(thaeter.LOSS[method][name].split()[thaeter.KS.index(k)])
+    text = printed.printed_loss(method, name, k)
+    return None if text is None else float(text)
 
 
 def best_published(name, k):
@@ -112,12 +111,12 @@ def table(results):
         "| table | k | ONA* | ONA*γ | 10 s | 60 s | 300 s | less by | proven bound | gap | closed after |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for name in thaeter.SMALL:
-        lines += [line(name, k, results) for k in thaeter.KS if any(f"{name} {k} {t}" in results for t in TIMES)]
+    for name in printed.SMALL:
+        lines += [line(name, k, results) for k in printed.KS if any(f"{name} {k} {t}" in results for t in TIMES)]
     known = [
         (best_published(name, k), min(results[key]["loss"] for key in keys))
-        for name in thaeter.SMALL
-        for k in thaeter.KS
+        for name in printed.SMALL
+        for k in printed.KS
         if (keys := [key for key in (f"{name} {k} 10", f"{name} {k} 60") if key in results])
     ]
     better = sum(loss < best for best, loss in known)
@@ -136,7 +135,7 @@ def large_table(results):
     ]
     for key in sorted(results):
         name, k, seconds = key.split()
-        if name in thaeter.SMALL or seconds == "quick":
+        if name in printed.SMALL or seconds == "quick":
             continue
         own, quick = results[key], results[f"{name} {k} quick"]
         bound = f"{own['bound']:.4g} | {own['gap']:.2g} %" if "bound" in own else " | "
@@ -150,8 +149,8 @@ def large_table(results):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--time-limits", default="60", help="in seconds, separated by commas")
-    options.add_argument("--data", default=",".join(thaeter.SMALL))
-    options.add_argument("--k", default=",".join(map(str, thaeter.KS)))
+    options.add_argument("--data", default=",".join(printed.SMALL))
+    options.add_argument("--k", default=",".join(map(str, printed.KS)))
     options.add_argument("--threads", type=int, default=None, help="cores to use (default: all)")
     options.add_argument("--docs", action="store_true", help="also renew the tables in docs/methods/optimal.md")
     chosen = options.parse_args()
@@ -159,7 +158,7 @@ def main():
     run("set-partition", np.random.default_rng(0).normal(size=(1200, 3)), 2, steps_per_record=1.0)  # compiles
     for name in filter(None, chosen.data.split(",")):
         for k in map(int, chosen.k.split(",")):
-            if name not in thaeter.SMALL:
+            if name not in printed.SMALL:
                 quick = measure_quick(name, k)
                 keep(RESULTS, f"{name} {k} quick", quick)
                 print(name, k, quick, flush=True)

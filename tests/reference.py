@@ -1,4 +1,8 @@
-"""The reference data of the literature, read from the directory in the environment variable ``SHOAL_DATA``."""
+"""The reference data of the literature, read from the directory in the environment variable ``SHOAL_DATA``.
+
+Without a file the tests that need it are skipped; where ``SHOAL_REQUIRE_DATA`` is 1, as in continuous integration, they
+fail, so that no published figure goes untested unnoticed.
+"""
 
 import csv
 import gzip
@@ -11,14 +15,21 @@ import pytest
 
 
 def path(file_name):
-    """The path of a reference file; skips the test if the file is absent."""
+    """The path of a reference file; skips the test if the file is absent, or fails where data are required."""
     directory = os.environ.get("SHOAL_DATA")
     if not directory:
-        pytest.skip(f"SHOAL_DATA is not set; set it to the directory that contains {file_name}")
+        stop(f"SHOAL_DATA is not set; set it to the directory that contains {file_name}")
     file = Path(directory, file_name)
     if not file.exists():
-        pytest.skip(f"{file_name} is not in {directory}, the directory in SHOAL_DATA")
+        stop(f"{file_name} is not in {directory}, the directory in SHOAL_DATA")
     return file
+
+
+def stop(reason):
+    """Fail or skip the test, according to ``SHOAL_REQUIRE_DATA``."""
+    if os.environ.get("SHOAL_REQUIRE_DATA") == "1":
+        pytest.fail(f"{reason} (SHOAL_REQUIRE_DATA is 1)")
+    pytest.skip(reason)
 
 
 def rows(file_name):

@@ -35,6 +35,11 @@ def test_the_pages_of_methods_match_the_registry():
     assert set(script.PAGES.glob("*.md")) == {path for path in files if path.parent == script.PAGES}
 
 
+def test_the_page_of_printed_figures_shows_the_stored_ones():
+    script = load("reproduction_page")
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/reproduction.py --docs"
+
+
 def test_every_method_has_a_small_figure():
     pictures = sorted((ROOT / "docs" / "methods" / "pictures").glob("*.svg"))
     built_in = {name for name, method in all_methods().items() if method.built_in}

@@ -109,11 +109,15 @@ def mdav(codes, k):
 
     while len(free) >= 2 * k:
         r = farthest(mode())
-        s = farthest(codes[r]) if len(free) >= 3 * k else None
+        s = farthest(codes[r])
         group(r)
-        if s is not None:
-            group(s if s in free else farthest(codes[r]))
-    groups.append(list(free))
+        group(s if s in free else farthest(codes[r]))
+    if len(free) >= k:
+        groups.append(list(free))
+    else:
+        taken = sorted(i for members in groups for i in members)
+        nearest = {i: min(taken, key=lambda l: (distance(codes[i], codes[l]), l)) for i in free}
+        groups = [members + [i for i in free if nearest[i] in members] for members in groups]
     labels = np.empty(len(codes), np.int64)
     for number, members in enumerate(groups):
         labels[members] = number

@@ -109,7 +109,7 @@ def perfect_matching(q, triples):
 
 
 def best_change(cells, y0, y, limit, window, k, deviation, *, improving):
-    """The change of three entries that Algorithm 2 (or 4) takes, by trying all 343; cells: entry -> list of cells."""
+    """The change of the entries of a window that Algorithm 2 (or 4) takes, by trying all; cells: entry -> its cells."""
 
     def error(vector):
         found = Counter()
@@ -119,7 +119,7 @@ def best_change(cells, y0, y, limit, window, k, deviation, *, improving):
         return found
 
     best_key, best = None, list(y)
-    for change in product(range(-3, 4), repeat=3):
+    for change in product(range(-3, 4), repeat=len(window)):
         c = list(y)
         for position, step in zip(window, change, strict=True):
             c[position] += step
@@ -139,3 +139,34 @@ def best_change(cells, y0, y, limit, window, k, deviation, *, improving):
         if best_key is None or key < best_key:
             best_key, best = key, c
     return best
+
+
+def safe_windows(y, kind, end, k):
+    """The windows of Algorithm 1 in their order, read from the vector while it changes."""
+    if kind == 3:
+        for i in range(max(min(end, len(y)) - 2, 1)):
+            yield [i, i + 1, i + 2]
+        return
+    problems = [i for i in range(min(end, len(y))) if 0 < y[i] < k]
+    if kind == 0:
+        yield from (problems[l : l + 3] for l in range(len(problems) - 2))
+        return
+    for i in problems:
+        if 0 < y[i] < k:
+            low = max([l for l in range(i) if y[l] > 0], default=-1) if kind == 1 else i - 1
+            high = min([l for l in range(i + 1, len(y)) if y[l] > 0], default=len(y)) if kind == 1 else i + 1
+            if low < 0:
+                yield [i, high, high + 1]
+            elif high >= len(y):
+                yield [low - 1, low, i]
+            else:
+                yield [low, i, high]
+
+
+def safe_pass(cells, y0, y, limit, kind, end, k, deviation, *, improving=False):
+    """One pass over the windows of a kind; returns the new vector."""
+    y = list(y)
+    for window in safe_windows(y, kind, end, k):
+        window = [i for i in window if 0 <= i < len(y)]
+        y[:] = best_change(cells, y0, y, limit, window, k, deviation, improving=improving)
+    return y

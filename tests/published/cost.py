@@ -57,7 +57,8 @@ SOLVED = {  # of how many instances the optimum was proven within 5,000 s
     "msafe-ex": "10/10 10/10 10/10 10/10",
 }
 GAPS = {"chi-ex": "0.12 - - 0.51"}  # Table 6.10, mean of those not solved
-PUBLISHED_SAFE = "safe, keep=last"  # Algorithm 3 returns the last vector; Shoal by default the best one
+LAST_VECTOR = "safe, keep=last"  # Algorithm 3 returns the last vector; Shoal by default the best one
+WITHOUT_START = "safe-ex, start=none"  # as published; Shoal by default starts P1 from the vector of SAFE
 ORDER = [  # scenario, figure, the methods with the smaller chi-square error, those with the larger
     ("200m5_20percent", "6.11", "chi-ex", "own-hee own-hhe own-hhg msafe-ex safe safe-ex"),
     ("200m5_20percent", "6.11", "msafe-ex", "safe-ex"),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from published import thaeter
+from published import computed
 from shoal.core.grouping import Grouping, canonical_labels
 from shoal.errors import ParameterError
 from shoal.methods.distance.ona import random_start
@@ -77,6 +77,6 @@ def test_one_group_has_no_neighbours_to_exchange_with(rng):
 
 @pytest.mark.parametrize("name", ["census", "tarragona"])
 def test_the_loss_falls_below_that_of_ona_star_on_the_reference_sets(name):
-    table = thaeter.points(name)
+    table = computed.points(name)
     for k in (3, 5, 10):
-        assert thaeter.loss(table, ona_star_plus(table, k).labels) < thaeter.loss(table, ona_star(table, k).labels)
+        assert computed.loss(table, ona_star_plus(table, k).labels) < computed.loss(table, ona_star(table, k).labels)

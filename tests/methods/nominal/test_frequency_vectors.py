@@ -22,6 +22,7 @@ from shoal.methods.nominal.largest_error_program import largest_error_vector
 from shoal.methods.nominal.msafe_ex import msafe_ex
 from shoal.methods.nominal.safe import extra_error, safe, safe_vector
 from shoal.methods.nominal.vector_outcome import searched_vector
+from shoal.methods.running import run
 
 from naive import nominal_tables as naive
 
@@ -144,6 +145,52 @@ def test_windows_change_as_in_the_reference_implementation(seed, improving):
     safe_pass(cells.cells, y0, found, error, limit, 3, 4, 3, 3, improving)
     assert found.tolist() == expected
     np.testing.assert_array_equal(error, cells.totals(found) - cells.totals(y0))
+
+
+def pass_of_windows(seed, kind, size=5):
+    """A random vector after one pass of the compiled loops and of the reference implementation; ties are common."""
+    rng = np.random.default_rng(seed)
+    rows = full_rows([2, 2, 3])[np.sort(rng.choice(12, size, replace=False))]
+    cells = control_tables(rows, 1 + seed % 2)
+    y0 = rng.integers(1, 5, size=size)
+    y = np.where(rng.uniform(size=size) < 0.3, 0, y0)  # some entries were emptied before
+    limit = rng.integers(2, 6, size=cells.size) + np.abs(cells.totals(y) - cells.totals(y0)).astype(np.int64)
+    expected = naive.safe_pass(cells.cells.tolist(), y0.tolist(), y.tolist(), limit.tolist(), kind, size, 3, 3)
+    found, error = y.astype(np.int64), (cells.totals(y) - cells.totals(y0)).astype(np.int64)
+    safe_pass(cells.cells, y0, found, error, limit, kind, size, 3, 3, False)
+    np.testing.assert_array_equal(error, cells.totals(found) - cells.totals(y0))
+    return found.tolist(), expected
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2, 3])
+def test_all_kinds_of_windows_are_visited_as_in_the_reference_implementation(kind):
+    for seed in range(72):
+        found, expected = pass_of_windows(seed, kind)
+        assert found == expected, seed
+
+
+def test_windows_in_another_order_give_other_vectors(monkeypatch):
+    """The problem first and then its neighbours, instead of ascending entries."""
+    ordered = naive.safe_windows
+
+    def problem_first(y, kind, end, k):
+        for window in ordered(y, kind, end, k):
+            yield sorted(window, key=lambda i: not (0 <= i < len(y) and 0 < y[i] < k))
+
+    monkeypatch.setattr(naive, "safe_windows", problem_first)
+    for kind in (1, 2):
+        pairs = [pass_of_windows(seed, kind) for seed in range(72)]
+        assert any(found != expected for found, expected in pairs)
+
+
+def test_the_program_without_a_start_does_not_return_the_vector_of_safe():
+    """P1 has many optima: with the vector of SAFE as its start the program returns that one where it is optimal."""
+    codes = nominal_problems(200, 0.02, 3, seed=1)
+    with_start, without = (run("safe-ex", codes, 3, start=start) for start in ("safe", "none"))
+    assert with_start.objective.value == without.objective.value
+    assert with_start.objective.optimal
+    assert without.objective.optimal
+    assert without.diagnostics["chi_square"] > 1.2 * with_start.diagnostics["chi_square"]
 
 
 @pytest.mark.parametrize("share", [0.02, 0.2, 1.0])

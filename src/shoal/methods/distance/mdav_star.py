@@ -1,7 +1,7 @@
 """MDAV* and MDAV*γ: a record joins a group where that costs less than a group of its own.
 
 Thaeter 2021, Algorithms 5 and 6 (section 5.1); Thaeter & Reischuk 2018 and 2021 (Algorithm 1 there). Cost O(n² d) time
-at worst, O(n d) memory. About 7 % less loss than MDAV in the same time; the start of ONA*.
+at worst, O(n d) memory. About 7 % less loss than MDAV on average, in up to twice its time; the start of ONA*.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RELATIVE_TOLERANCE = 1e-12  # of the mean variance: a record joins a group only 
     complexity="n² d / k to n² d",
     guarantees=(TwoGroups(),),
     reference="Thaeter 2021, Alg. 5; Thaeter & Reischuk 2021, Alg. 1",
-    when="better than mdav in the same time; up to several 100,000 records of few attributes",
+    when="mostly less loss than mdav in up to twice its time; up to several 100,000 records of few attributes",
     version=1,
 )
 def mdav_star(

@@ -28,7 +28,7 @@ from shoal.methods.registry import method
     complexity="rounds n² d",
     guarantees=(NeverWorse("never worse than its start", "ona-star", {"max_rounds": 0}),),
     reference="Thaeter 2021, section 6.4; Thaeter & Reischuk 2021, Alg. 3",
-    when="the least loss; up to about 100,000 records",
+    when="a small loss without a search; up to about 100,000 records",
     max_size=lambda k: 2 * k - 1,
     version=1,
 )

@@ -1,4 +1,4 @@
-"""ONA*⁺: ONA*, after which neighbouring groups also exchange records; the least loss of the deterministic methods.
+"""ONA*⁺: ONA*, after which neighbouring groups also exchange records.
 
 Not in the papers: the rounds are those of Thaeter 2021, section 6.4, the exchanges those of ``mona-plus``. A search
 that only reassigns single records is stuck where all neighbouring groups have k records; an exchange leaves sizes as

@@ -1,4 +1,4 @@
-"""PCL: k-means whose cells are kept at equal size by an offset for each centre.
+"""PCL: k-means whose cells are brought near equal size by an offset for each centre.
 
 Thaeter 2021, Algorithm 10 (section 6.2); Rebollo-Monedero et al. 2013, doi:10.1016/j.ins.2012.07.036
 (probability-constrained Lloyd). Neither gives an algorithm for the offsets. Here a record goes to the centre with the
@@ -33,7 +33,7 @@ CHUNK = 4096
 
 @method(
     "pcl",
-    title="k-means with cells of equal size",
+    title="k-means whose cells are brought near equal size",
     complexity="steps n² d / k",
     reference="Thaeter 2021, Alg. 10; Rebollo-Monedero et al. 2013",
     when="k of 50 or more, beside ona-star",

@@ -80,7 +80,7 @@ def change_window(
                 h0, h1, h2 = work[0, steps_at + a], work[1, steps_at + b], work[2, steps_at + c]
                 first = 0
                 if not improving:
-                    if 0 < y[window[0]] + h0 < k:
+                    if window[0] >= 0 and 0 < y[window[0]] + h0 < k:
                         first += 1
                     if window[1] >= 0 and 0 < y[window[1]] + h1 < k:
                         first += 1
@@ -144,7 +144,8 @@ def safe_pass(
     """Visit the windows of a kind once among the first ``end`` entries; returns the decrease of the number of problems.
 
     Kinds: 0 three problems in a row, 1 a problem between its non-empty neighbours, 2 a problem between its neighbours,
-    3 any three entries in a row.
+    3 any three entries in a row. The entries of a window are in ascending order, as in Cost 2023; at the ends of the
+    vector the window is moved to the inside.
     """
     n = y.size
     work = np.zeros((5, 3 * cells.shape[1] + 16), np.int64)
@@ -177,12 +178,13 @@ def safe_pass(
                     low -= 1
                 while high < n and y[high] == 0:
                     high += 1
+            window[0], window[1], window[2] = low, i, high
             if low < 0:
-                low, high = high, high + 1
+                window[0], window[1], window[2] = i, high, high + 1
             elif high >= n:
-                high = low - 1
-            window[0] = i
-            window[1] = low if 0 <= low < n else -1
-            window[2] = high if 0 <= high < n else -1
+                window[0], window[1], window[2] = low - 1, low, i
+            for position in range(3):
+                if not 0 <= window[position] < n:
+                    window[position] = -1
         removed += change_window(cells, y0, y, error, limit, window, k, deviation, improving, work)
     return removed

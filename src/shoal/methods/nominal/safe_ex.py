@@ -1,10 +1,13 @@
 """safe-ex: the frequency vector whose largest table error is least, by integer programming (SAFE-ex).
 
 Cost 2023, section 2.1 (P1). The objective is the largest excess of a cell's error over its tolerance; it is negative if
-every cell stays within its tolerance.
+every cell stays within its tolerance. Many vectors have the least objective. With ``start="safe"`` that of ``safe`` is
+returned if no other has a smaller one; with ``start="none"``, as published, it is one that the solver finds.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +35,7 @@ def safe_ex(
     k: int,
     *,
     tables: int | str | None = None,
+    start: Literal["safe", "none"] = "safe",
     time_limit: float = TIME_LIMIT,
     progress: Progress = SILENT,
 ) -> Outcome:
@@ -41,6 +45,8 @@ def safe_ex(
     ----------
     tables
         Control tables: all up to this dimension, or a list such as ``0,1,0+1``; by default up to dimension 3.
+    start
+        The vector from which the program starts: ``safe``, that of SAFE, which is kept if it is optimal, or ``none``.
     time_limit
         Seconds (default 300) after which the best vector so far is used; the groups then depend on the machine.
 
@@ -51,5 +57,5 @@ def safe_ex(
     ([0, 0, 0, 1, 1, 1, 1, 1], [0, 4], 1.0)
     """
     return largest_error_outcome(
-        codes, k, OBJECTIVE, weight=0.0, tables=tables, time_limit=time_limit, progress=progress
+        codes, k, OBJECTIVE, weight=0.0, tables=tables, time_limit=time_limit, progress=progress, known=start == "safe"
     )

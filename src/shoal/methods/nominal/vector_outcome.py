@@ -45,8 +45,12 @@ def largest_error_outcome(
     tables: int | str | None,
     time_limit: float,
     progress: Progress,
+    known: bool = True,
 ) -> Outcome:
-    """Return the groups of the vector whose largest error plus weight times its distance is least (P1 and P3)."""
+    """Return the groups of the vector whose largest error plus weight times its distance is least (P1 and P3).
+
+    The program starts from the vector of SAFE, unless ``known`` is False; it is used if the program finds none.
+    """
     vector = frequency_vector(codes, tables)
     tolerance = extra_error(vector.target)
     start = adjusted_vector(vector, safe_vector(vector, k, progress=progress).y, k, len(codes))
@@ -55,7 +59,11 @@ def largest_error_outcome(
     found = VectorSolution(start, value, -np.inf, optimal=False)
     solved = vector.counts.size <= MOST_COMBINATIONS
     if solved:
-        found = largest_error_vector(vector, k, tolerance=tolerance, weight=weight, start=start, time_limit=time_limit)
+        given = start if known else None
+        program = largest_error_vector(
+            vector, k, tolerance=tolerance, weight=weight, start=given, time_limit=time_limit
+        )
+        found = program if program.y is not None else found
     return vector_outcome(vector, found, objective, in_time=found.optimal or not solved)
 
 
