@@ -143,12 +143,12 @@ def test_the_runs_of_a_neighbouring_algorithm_fail_too():
             check(key, computed.figures(other))
 
 
-def test_most_cells_without_chance_are_equal():
-    """Of the deterministic losses of both documents more than nine of ten are equal to the print."""
+def test_nine_of_ten_cells_without_random_runs_are_equal():
+    """Losses and sizes of both documents on tables with few equal records; Adult depends on the order of equal ones."""
     statuses = [
         printed.status(row, column, text)
         for row in printed.rows(measures=("loss", "size"))
-        if not row.runs and row.data not in computed.SIMULATED and row.document.startswith("Thaeter")
+        if not row.runs and row.data not in {*computed.SIMULATED, "adult"} and row.document.startswith("Thaeter")
         for column, text in row.cells()
     ]
     assert statuses.count(EQUAL) > 0.9 * len(statuses)
