@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from published import printed
+from published import computed, printed
 from shoal.methods.kernels.centroids import total_cost
 from shoal.methods.running import run
 
@@ -32,6 +32,15 @@ def test_tables_8_2_and_8_3():
 
     assert rank_sums(np.array([[7, 6], [6, 3], [9, 7], [8, 1]], float)).tolist() == [5, 3, 8, 4]
     assert rank_sums(np.array([[-1, -1.5], [1, 1], [-2, 1.5], [2, -1]])).tolist() == [3, 6, 5, 6]
+
+
+@pytest.mark.parametrize("k", [2, 5, 10])
+def test_the_rounds_of_ona_star_gamma_are_those_of_its_best_start(k):
+    table, rule = computed.points("census"), {"closest": "centroid", "split_position": "origin"}
+    best = run("ona-star-gamma", table, k, **rule).diagnostics
+    alone = run("ona-star-gamma", table, k, gamma=best["gamma"], **rule).diagnostics
+    assert best["rounds"] == alone["rounds"]
+    assert best["rounds"] == {2: 3, 5: 4, 10: 10}[k]  # 7 rounds are printed for k = 10, with another gain factor
 
 
 RECOMPUTED = {  # the printed losses give another mean than the printed one
