@@ -60,4 +60,4 @@ def test_the_printed_losses_have_the_printed_ratios(row):
             for place in first.keys() & second.keys()
         ]
         expected = RECOMPUTED.get((row.method, column), float(text))
-        assert 100 * np.mean(ratios) == pytest.approx(expected, abs=0.2), column
+        assert 100 * np.mean(ratios) == pytest.approx(expected, abs=0.25), column
