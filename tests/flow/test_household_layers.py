@@ -196,3 +196,33 @@ def test_random_second_releases_of_three_layers(seed, k):
     incomes, ages, persons = counted(whose(second, now))
     assert (incomes, ages) == (1, 1)
     assert persons >= k
+
+
+def test_verify_counts_households_and_persons(tmp_path, monkeypatch):
+    """A count of persons only accepts a release in which a household has several incomes."""
+    table = survey(seed=3)
+    given = {"quasi": QUASI, "unnamed": "other", "constant": ["income", "age"], "original": table}
+    paths = protect(table).write(tmp_path / "safe.csv")
+    found = shoal.assess(paths[0], **given, record=record_of(paths))
+    assert found.several_values == {"income": 0, "age": 0}
+    assert found.constant_within == {"income": "households", "age": "persons"}
+    assert shoal.verify(paths[0], 4, **given, record=record_of(paths)).k >= 4
+    monkeypatch.setattr(units_stage, "_shared", lambda *_: ())
+    wrong = protect(table).write(tmp_path / "wrong.csv")  # constant within persons only
+    assert shoal.verify(wrong[0], 4, **given, record=record_of(wrong)).k >= 4  # the wrong version counts persons
+    monkeypatch.undo()
+    with pytest.raises(RequirementNotMet, match=r'"income" .* several values in \d+ households'):
+        shoal.verify(wrong[0], 4, **given, record=record_of(wrong))
+
+
+def test_verify_counts_households_where_each_row_is_a_person(tmp_path):
+    table = survey(seed=2, years=1).drop("person")
+    roles = {"quasi": QUASI, "household": "home", "other": ["ward"]}
+    choices = {"accept_loss": True, "accept_relinking": True}
+    kept = shoal.protect(table, 4, constant=["income"], **roles, **choices).write(tmp_path / "safe.csv")
+    plain = shoal.protect(table, 4, constant="none", **roles, **choices).write(tmp_path / "plain.csv")
+    given = {"quasi": QUASI, "unnamed": "other", "constant": ["income"], "original": table}
+    found = shoal.assess(kept[0], **given, record=record_of(kept))
+    assert (found.several_values, found.constant_within) == ({"income": 0}, {"income": "households"})
+    with pytest.raises(RequirementNotMet, match=r'"income" .* several values in \d+ households'):
+        shoal.verify(plain[0], 4, **given, record=record_of(plain))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.api.counted_persons import Persons, find_persons
+from shoal.api.counted_persons import Persons, find_persons, several_values
 from shoal.api.table_risk import known_population, table_risk
 from shoal.core.arguments import checked, choice
 from shoal.core.grouping import check_k
@@ -20,8 +20,7 @@ from shoal.flow.units import UnitIndex
 from shoal.privacy.assessment import Assessment, ColumnAssessment, assess_column
 from shoal.privacy.confidential import ConfidentialAs, Values, joint_values, read_values
 from shoal.privacy.equivalence_classes import WILDCARD_NOTE, EquivalenceClasses, MissingSemantics, equivalence_classes
-from shoal.privacy.k_anonymity import Classes, class_labels, verify_k
-from shoal.privacy.kept_constants import with_several_values
+from shoal.privacy.k_anonymity import Classes, verify_k
 from shoal.privacy.person_risk import person_figures
 from shoal.privacy.person_values import count_person_values
 from shoal.schema.columns import Kind, ReleaseWeight, Role, Schema, names_list
@@ -102,7 +101,8 @@ def assess(
         Whether the unit is a code that was released to keep the rows of a person linked; they are then in the order of
         the history.
     constant
-        Quasi-identifiers that are to have one value in all rows of a person; counted where persons are known.
+        Quasi-identifiers that are to have one value in all rows of a person, or of a household where the original has
+        one in each; counted where persons are known.
     schema
         A schema, the path of a schema file, or TOML text; the other arguments override it.
     kinds
@@ -247,17 +247,9 @@ def assess(
         persons=None
         if persons.index is None
         else person_figures(matching, persons.index.unit, persons.index.household, threshold=threshold),
-        several_values=_several_values(table, full, persons),
+        **several_values(table, full, persons),
         backend=backend_of(table.native),
     )
-
-
-def _several_values(table: Table, schema: Schema, persons: Persons) -> dict[str, int]:
-    """Return how many persons or households have several values in each column that is to stay constant."""
-    codes = persons.codes
-    if codes is None:
-        return {}
-    return {name: with_several_values(class_labels(table, [name]), codes) for name in schema.constant}
 
 
 def _k(table: Table, names: Sequence[str], semantics: MissingSemantics, persons: Persons) -> int:
@@ -385,7 +377,10 @@ def verify(
         )
     for name, several in found.several_values.items():
         if several:
-            raise RequirementNotMet(f'column "{name}" is to stay constant, but has several values in {several} persons')
+            raise RequirementNotMet(
+                f'column "{name}" is to stay constant, but has several values in {several} '
+                f"{found.constant_within[name]}"
+            )
     require(found, requirements)
     return classes
 

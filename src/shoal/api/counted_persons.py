@@ -10,6 +10,8 @@ from shoal.core.equal_histories import histories_per_class
 from shoal.errors import ParameterError
 from shoal.flow.units import Integers, UnitIndex, read_units
 from shoal.privacy.equivalence_classes import EquivalenceClasses
+from shoal.privacy.k_anonymity import class_labels
+from shoal.privacy.kept_constants import with_several_values
 from shoal.privacy.l_diversity import distinct_l
 from shoal.schema.columns import Schema
 from shoal.schema.requirements import Of, Requirements
@@ -54,6 +56,23 @@ class Persons:
                 raise ParameterError("histories are compared value by value; choose missing_semantics=distinct")
             return histories_per_class(classes.labels, self.codes, self.index.order)
         return distinct_l(classes.counts(self.codes, int(self.codes.max()) + 1))
+
+
+def several_values(table: Table, schema: Schema, persons: Persons) -> dict[str, dict[str, Any]]:
+    """Return how many persons or households have several values in each column that is to stay constant.
+
+    A column that has one value in each household of the original is counted by households, all others by persons.
+    Returns the fields of an assessment.
+    """
+    index = persons.index
+    if index is None:
+        return {}
+    several, within = {}, {}
+    for name in schema.constant:
+        shared = index.household if name in index.shared else None
+        owners, noun = (index.unit, Of.UNITS.noun) if shared is None else (shared, Of.HOUSEHOLDS.noun)
+        several[name], within[name] = with_several_values(class_labels(table, [name]), owners), noun
+    return {"several_values": several, "constant_within": within}
 
 
 def find_persons(
@@ -107,7 +126,9 @@ def find_persons(
     # rows of a release that keeps links are in order; its times are replaced or dropped
     units = read_units(table, schema, ordered=counting == Of.HISTORIES and not schema.keep_links)
     if units is not None:
-        return Persons(counting, units.counted(counting), index=units)
+        from shoal.api.released_units import within_households
+
+        return Persons(counting, units.counted(counting), index=within_households(units, schema))
     absent = [name for name in (unit, household) if name is not None and name not in table.names]
     if not absent:
         return Persons()

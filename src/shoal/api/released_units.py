@@ -7,6 +7,7 @@ the holder's record, or that of the original where the release was made by softw
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,15 +121,28 @@ def released_units(
         roles = {column["role"]: column["name"] for column in known.header["plan"]["schema"]["columns"]}
         unit, household = unit or roles.get("unit"), household or roles.get("household")
         time = time or roles.get("time") or _time_of(known)
-    changes = {"unit": unit, "household": household, "time": time, "unnamed": "other"}
-    table, full = load(original, None, changes, reading or ReadOptions(), progress)
+    constant = [name for name in schema.constant if name not in {unit, household, time}]
+    changes = {"unit": unit, "household": household, "time": time, "unnamed": "other", "quasi": constant or None}
+    table, full = load(original, None, changes | {"constant": constant or None}, reading or ReadOptions(), progress)
     units = read_units(table, full, ordered=of == Of.HISTORIES)
-    if units is None or units.counted(of) is None or (of != Of.HOUSEHOLDS and full.unit is None):
+    rows_are_persons = of == Of.UNITS and units is not None and household is not None and unit is None
+    if (
+        units is None
+        or units.counted(of) is None
+        or (full.unit is None and of != Of.HOUSEHOLDS and not rows_are_persons)
+    ):
         raise ParameterError(
             f"k counts {of.noun}; name the column of the original with --unit (Python: unit=) or --household (Python: "
             "household=)"
         )
-    return units.in_order(original_rows(table, released, schema, known))
+    return within_households(units, full).in_order(original_rows(table, released, schema, known))
+
+
+def within_households(units: UnitIndex, schema: Schema) -> UnitIndex:
+    """Return an index in which all columns to be kept constant are those of households, where each row is a person."""
+    if schema.unit is not None or units.household is None:
+        return units
+    return replace(units, shared=tuple(schema.constant))
 
 
 def _time_of(record: HolderRecord) -> str | None:

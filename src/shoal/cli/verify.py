@@ -151,7 +151,7 @@ def _result(assessment: Any, k: int, achieved: dict[str, Any], *, holds: bool) -
             for name, (requested, value, _) in achieved.items()
         },
         **({} if assessment.persons is None else {"persons": assessment.persons.to_dict()}),
-        **({"several_values": dict(assessment.several_values)} if assessment.several_values else {}),
+        **assessment.kept_constants(),
         "records": assessment.records,
         "classes": int(assessment.sizes.size),
         "records_below": assessment.records_below(k),
@@ -181,7 +181,7 @@ def _draw(assessment: Any, k: int, achieved: dict[str, Any]) -> None:
     for note in assessment.notes:
         out.print(printable(note), soft_wrap=True)
     for name, several in assessment.several_values.items():
-        found = f": {several:,} {'household' if assessment.of == 'households' else 'person'}s have several values"
+        found = f": {several:,} {assessment.constant_within[name]} have several values"
         out.print(Text.assemble(f"constant {printable(name)} is ", _verdict(not several), found))
     if assessment.k_with_weight is not None:
         text = f" with the sampling weight: the smallest class has {assessment.k_with_weight:,} {noun}"

@@ -201,6 +201,8 @@ class Assessment:
         count persons, otherwise records.
     several_values
         For each column that is to stay constant, the number of persons or households with several values.
+    constant_within
+        For each of these columns which of the two were counted: ``persons`` or ``households``.
     backend
         The library of the DataFrame that :meth:`table` returns: ``polars``, ``pandas`` or ``pyarrow``.
 
@@ -236,6 +238,7 @@ class Assessment:
     notes: tuple[str, ...] = ()
     persons: PersonFigures | None = None
     several_values: Mapping[str, int] = field(default_factory=dict)
+    constant_within: Mapping[str, str] = field(default_factory=dict)
     backend: str = field(default="polars", kw_only=True)
 
     @property
@@ -353,13 +356,19 @@ class Assessment:
                 rows.append((name, column, _number(getattr(figures, name)), self._meanings[name]))
         return data_frame(("measure", "column", "value", "meaning"), rows, backend or self.backend)
 
+    def kept_constants(self) -> dict[str, dict[str, Any]]:
+        """Return for JSON how many persons or households have several values in columns that are to stay constant."""
+        if not self.several_values:
+            return {}
+        return {"several_values": dict(self.several_values), "constant_within": dict(self.constant_within)}
+
     def to_dict(self) -> dict[str, Any]:
         """Return all figures for JSON; an infinite figure becomes None."""
         return {
             "records": self.records,
             **({} if self.units is None else {"of": str(self.of), "k_rows": int(self.sizes.min())}),
             **({"notes": list(self.notes)} if self.notes else {}),
-            **({"several_values": dict(self.several_values)} if self.several_values else {}),
+            **self.kept_constants(),
             "classes": int(self.sizes.size),
             "quasi": list(self.quasi),
             "confidential": list(self.confidential),
