@@ -197,11 +197,14 @@ def _kind(cost: ColumnCost, *, code: bool) -> int:
 
 
 def _fill_levels(cost: ColumnCost, values: Integers, ancestors: Integers, options: Floats) -> None:
-    """Write the nodes above the categories that occur; a missing category is under the root only."""
+    """Write the nodes above the categories that occur.
+
+    A missing category, which is negative or follows the last one of the tree, is under the root only.
+    """
     assert cost.ancestors is not None
     assert cost.options is not None
     last = len(cost.ancestors) - 1
-    known = values >= 0
+    known = (values >= 0) & (values < cost.ancestors.shape[1])
     for level in range(len(ancestors)):
         from_level = min(level, last)
         ancestors[level, : values.size][known] = cost.ancestors[from_level, values[known]]
