@@ -33,6 +33,8 @@ from kept import keep, kept, write_tables  # noqa: E402
 
 RESULTS = DOCS / "persons.json"
 PANELS = ("adult-near", "credit-near", "rand-hie", "pbcseq", "wage-panel")
+RUNS = 3
+"""How often the growth is measured; the least time counts, so that loading compiled loops does not."""
 CASES = ({"l": 2}, {"l": 3}, {"t": 0.3}, {"t": 0.1})
 
 
@@ -125,11 +127,14 @@ def growth(n):
         frame = public_tables.near("covertype", rows)
         units = np.unique(frame["person"].to_numpy(), return_inverse=True)[1].reshape(-1)
         points = standardised(frame.select(frame.columns[1:11]).to_numpy())
-        began = time.process_time()
-        alone = run("auto", points, 5).labels
-        seconds = time.process_time() - began
         table, codes = require_units(5, int(units.max()) + 1), units[:, None]
-        found, more = priced(points, alone, Constraints(5, units), codes, table)
+        seconds = more = float("inf")
+        for _ in range(RUNS):  # one after the other, so that other work on the machine meets both
+            began = time.process_time()
+            alone = run("auto", points, 5).labels
+            seconds = min(seconds, time.process_time() - began)
+            found, took = priced(points, alone, Constraints(5, units), codes, table)
+            more = min(more, took)
         assert distinct_per_class(found, units).min() >= 5
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         keep(RESULTS, f"growth {rows:08d}", {
@@ -159,7 +164,7 @@ def tables():
         cell = found[key]
         bigger.append(
             f"| {int(key.split()[1]):,} | {cell['persons']:,} | {cell['seconds_rows']:.1f} | "
-            f"{cell['seconds_priced']:.1f} | {1 + cell['seconds_priced'] / cell['seconds_rows']:.1f} | "
+            f"{cell['seconds_priced']:.1f} | {1 + cell['seconds_priced'] / cell['seconds_rows']:.2f} | "
             f"{cell['rows']:.2f}, {cell['priced']:.2f} | {cell['peak_mb']:,} MB |"
         )
     write_tables(DOCS / "persons.md", {"persons": lines, "growth of persons": bigger})

@@ -132,3 +132,14 @@ def test_tables_of_different_length_are_not_compared(tmp_path, rows):
     code, text = run("evaluate", tmp_path / "a.csv", tmp_path / "b.csv", "--quasi", "age,income")
     assert (code, text.count("\n")) == (2, 1)
     assert "12" in text
+
+
+@pytest.mark.parametrize("missing", ["by-pattern", "suppress", "category"])
+def test_missing_categories_are_searched_with_a_hierarchy(missing):
+    """A missing cell has a code that the tree has no leaf for; it is under the root only."""
+    values = ["a1", "a2", "b1", "b2", None, None, None, "a1", "b2", "a2", "b1", "a1"]
+    release = shoal.protect(
+        pl.DataFrame({"q": values}), 3, quasi=["q"], recode="hierarchy", missing=missing, accept_loss=True,
+        hierarchies={"q": {"a": ["a1", "a2"], "b": ["b1", "b2"]}},
+    )  # fmt: skip
+    assert min(release.data["q"].to_list().count(value) for value in release.data["q"].to_list()) >= 3
