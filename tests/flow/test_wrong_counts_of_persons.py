@@ -37,12 +37,12 @@ from shoal.tables import Table
 
 from naive import persons as naive
 
-PROTECT = import_module("shoal.api.protect")
+RECODE = import_module("shoal.flow.recode")
 
 
 def with_a_changed_cell(monkeypatch):
     """Let recoding give one row of a group another value than the others."""
-    right = PROTECT.recode_table
+    right = RECODE.recode_table
 
     def wrong(*given, **further):
         recoded = right(*given, **further)
@@ -52,7 +52,7 @@ def with_a_changed_cell(monkeypatch):
         )
         return replace(recoded, table=replace(recoded.table, frame=column))
 
-    monkeypatch.setattr(PROTECT, "recode_table", wrong)
+    monkeypatch.setattr(RECODE, "recode_table", wrong)
 
 
 def test_1_groups_counted_before_recoding_are_caught(monkeypatch):
