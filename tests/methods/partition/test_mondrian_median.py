@@ -60,3 +60,12 @@ def test_a_release_is_a_global_recoding():
 def test_a_large_offset_changes_nothing(offset, rng):
     points = rng.integers(0, 9, size=(50, 3)).astype(float)
     np.testing.assert_array_equal(mondrian_median(points + offset, 4), mondrian_median(points, 4))
+
+
+def test_giving_up_at_the_first_impossible_cut_loses_far_more(rng):
+    """The wrong version that tries no other attribute leaves large parts whole."""
+    points = np.column_stack([(rng.random(400) < 0.05) * 9.0, rng.integers(0, 30, size=400)]).astype(float)
+    labels = mondrian_median(points, 25)
+    assert len(np.unique(labels)) > 5
+    below = (points[:, 0] <= np.sort(points[:, 0])[199]).sum()
+    assert 400 - below < 25  # the widest attribute cannot be cut at its median

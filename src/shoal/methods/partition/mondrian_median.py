@@ -5,7 +5,7 @@ records up to the median on one side, the others on the other side. The publishe
 (``mondrian``), which separate equal values. A cut that leaves fewer than k records on a side is tried below the median,
 then along the attribute with the next smaller range; a part that no attribute cuts is a group, however large. Cost
 O(n d log n) time, O(n) memory. Use it where equal records must have equal released values, as global recoding requires;
-on columns with few values the loss is far higher.
+on columns with few values some groups are large.
 """
 
 from __future__ import annotations
