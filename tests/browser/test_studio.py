@@ -1,0 +1,298 @@
+"""The studio in Chromium: the whole job by clicks and by keys, on wide and narrow screens, light and dark.
+
+Nothing is written to the console, nothing is asked for from elsewhere, and the policy blocks nothing. With
+``SHOAL_PICTURES`` set, the pictures of the tour are written to that directory.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shoal.datasets import patients
+
+pytestmark = pytest.mark.browser
+SCREENS = ("/open", "/columns", "/protect", "/run", "/look", "/out", "/history", "/compare")
+PICTURES = os.environ.get("SHOAL_PICTURES")
+WIDE = """() => [...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll, svg, .vh, pre, .skip')
+  && !one.classList.contains('vh') && one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+  .map(one => one.outerHTML.slice(0, 120))"""
+
+
+class Studio:
+    def __init__(self, folder, *arguments):
+        environment = {**os.environ, "SHOAL_STUDIO": str(folder / "state")}
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "shoal", "studio", "--no-browser", *map(str, arguments)],
+            stdout=subprocess.PIPE, text=True, cwd=folder, env=environment,
+        )  # fmt: skip
+        self.link = re.search(r"http://\S+", self.process.stdout.readline())[0]
+        self.address = self.link.partition("/start/")[0]
+
+    def end(self, *, kill=False):
+        if self.process.poll() is None:
+            (self.process.kill if kill else self.process.terminate)()
+        self.process.wait(20)
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def watched(browser):
+    """Return a function that opens a page in a context whose console and requests are watched."""
+    contexts, messages, requested = [], [], []
+
+    def open_page(studio, *, width=1280, scheme="light", cookies=None):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        if cookies:
+            context.add_cookies(cookies)
+        page = context.new_page()
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("request", lambda request: requested.append((studio.address, request.url)))
+        page.add_init_script(
+            "window.blocked = []; document.addEventListener('securitypolicyviolation', "
+            "event => window.blocked.push(event.blockedURI + ' ' + event.violatedDirective));"
+        )
+        return page
+
+    yield open_page
+    for context in contexts:
+        for page in context.pages:
+            assert page.evaluate("window.blocked || []") == []
+        context.close()
+    assert messages == []
+    assert all(url.startswith(address) for address, url in requested)
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Return a function that starts a studio in the directory of the test; all of them are ended."""
+    started = []
+
+    def start_studio(*arguments):
+        started.append(Studio(tmp_path, *arguments))
+        return started[-1]
+
+    yield start_studio
+    for studio in started:
+        studio.end()
+
+
+@pytest.fixture(scope="module")
+def finished(browser, tmp_path_factory):
+    """A studio in which the demo table was protected and everything decided; the keys of its browser."""
+    folder = tmp_path_factory.mktemp("studio")
+    studio = Studio(folder)
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(studio.link)
+    page.click("#demo-patients")
+    page.wait_for_selector("table.columns", timeout=60_000)
+    page.click("#next")
+    page.wait_for_selector("#controls")
+    page.check("#effort-fast", force=True)
+    page.wait_for_selector("#effort-fast:checked")
+    page.click("#next")
+    page.wait_for_url("**/look", timeout=120_000)
+    page.click("#pin")
+    page.wait_for_selector("#pin >> text=Unpin")
+    yield studio, context.cookies()
+    context.close()
+    studio.end()
+
+
+def picture(page, name):
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"{name}.png")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 768, 1280])
+def test_every_screen_fits_and_is_silent(watched, finished, width, scheme):
+    studio, cookies = finished
+    page = watched(studio, width=width, scheme=scheme, cookies=cookies)
+    for screen in SCREENS:
+        page.goto(studio.address + screen)
+        assert page.locator("h1").count() == 1
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), screen
+        assert page.evaluate(WIDE) == [], screen
+        if scheme == ("dark" if screen == "/history" else "light") and width == 1280:
+            picture(page, screen[1:])
+        if screen == "/columns" and width == 320 and scheme == "light":
+            picture(page, "columns-narrow")
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory):
+    """The source of axe-core, fetched from the registry; skipped where there is none."""
+    folder = tmp_path_factory.mktemp("axe")
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed, so axe-core cannot be fetched")
+    done = subprocess.run(["npm", "pack", "--silent", "axe-core@4"], cwd=folder, capture_output=True, check=False)
+    found = list(folder.glob("axe-core-*.tgz"))
+    if done.returncode or not found:
+        pytest.skip("axe-core cannot be fetched here")
+    with tarfile.open(found[0]) as archive:
+        return archive.extractfile("package/axe.min.js").read().decode()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1280])
+def test_axe_finds_no_violation(watched, finished, axe, width, scheme):
+    studio, cookies = finished
+    page = watched(studio, width=width, scheme=scheme, cookies=cookies)
+    for screen in SCREENS:
+        page.goto(studio.address + screen)
+        if screen == "/columns":
+            page.click("#open-4")
+            page.wait_for_selector("#panel-head")
+        page.evaluate(axe)  # evaluated by the debugger, which the policy of the page does not concern
+        found = page.evaluate("axe.run(document)")["violations"]
+        shown = [(one["id"], [node["html"][:150] for node in one["nodes"][:3]]) for one in found]
+        assert shown == [], screen
+
+
+def test_at_most_ten_clicks_from_a_file_to_its_report(watched, start, tmp_path):
+    patients(200).write_csv(tmp_path / "people.csv")
+    studio = start()
+    page = watched(studio)
+    clicks = []
+
+    def click(selector):
+        clicks.append(selector)
+        page.click(selector)
+
+    page.goto(studio.link)
+    click("text=people.csv")
+    click("#open-this")
+    page.wait_for_selector("table.columns", timeout=60_000)
+    click("#next")
+    page.wait_for_selector("#controls")
+    click("#next")
+    page.wait_for_url("**/look", timeout=120_000)
+    while page.locator("#points form").count():
+        count = page.locator("#points form").count()
+        page.locator("#points form input").first.fill("seen")
+        click("#points form button >> nth=0")
+        while page.locator("#points form").count() >= count:
+            page.wait_for_timeout(50)
+    click("#next")
+    page.wait_for_selector("#write")
+    click("#write")
+    page.wait_for_selector("#written .notice.good", timeout=60_000)
+    assert len(clicks) <= 10, clicks
+    assert (tmp_path / "people-protected.report.html").is_file()
+    report = page.locator("#written a").first.get_attribute("href")
+    assert page.request.get(studio.address + report).ok
+
+
+def test_the_whole_job_with_keys_only(watched, start, tmp_path):
+    patients(120).write_csv(tmp_path / "people.csv")
+    studio = start("people.csv")
+    page = watched(studio)
+    page.goto(studio.link)
+    page.wait_for_selector("table.columns", timeout=60_000)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+
+    def tab_to(identity):
+        for _ in range(150):
+            if page.evaluate("document.activeElement.id") == identity:
+                return
+            page.keyboard.press("Tab")
+        raise AssertionError(identity)
+
+    tab_to("role-9-quasi")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector("#undo:not([disabled])")
+    assert page.evaluate("document.activeElement.id") == "role-9-confidential", "focus stays after the answer"
+    page.locator("main").focus()
+    page.keyboard.press("Control+z")
+    page.wait_for_selector("#role-9-quasi:checked")
+    page.wait_for_selector("#redo:not([disabled])")
+    page.wait_for_load_state()
+    page.locator("main").focus()
+    page.keyboard.press("Control+Shift+Z")
+    page.wait_for_selector("#role-9-confidential:checked")
+    page.wait_for_load_state()
+    tab_to("open-3")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#panel-head")
+    assert page.evaluate("document.activeElement.id") == "panel-head"
+    page.keyboard.press("]")
+    page.wait_for_selector("#panel-head >> text=education")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "open-4"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "find"
+    page.locator("main").focus()
+    page.keyboard.press("g")
+    page.keyboard.press("3")
+    page.wait_for_selector("#k")
+    tab_to("k")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#plan >> text=k = 6 rows")
+    page.locator("main").focus()
+    page.evaluate("document.getElementById('next').focus()")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/look", timeout=120_000)
+
+
+def test_a_million_rows_leave_the_pages_fast_and_cancel_leaves_nothing(watched, start, tmp_path):
+    rows = 1_000_000
+    table = pl.DataFrame({"age": pl.int_range(rows, eager=True) % 83, "income": pl.int_range(rows, eager=True) % 9973,
+                          "height": (pl.int_range(rows, eager=True) * 7919) % 611})  # fmt: skip
+    table.write_parquet(tmp_path / "people.parquet")
+    studio = start("people.parquet")
+    page = watched(studio)
+    page.goto(studio.link)
+    page.wait_for_selector("table.columns", timeout=120_000)
+    while page.locator("text=All of them quasi").count():
+        page.click("text=All of them quasi")
+        page.wait_for_selector("#next")
+    before = {path.name for path in tmp_path.iterdir()}
+    page.goto(f"{studio.address}/protect")
+    page.click("#next")
+    page.wait_for_selector("#cancel", timeout=60_000)
+    page.wait_for_selector("table.stages", timeout=60_000)
+    asked = ("/columns", "/protect", "/history", "/run/state")
+    answers = [page.evaluate("async where => (await fetch(where)).status", screen) for screen in asked]
+    assert answers == [200] * 4, "the server answers while the worker runs"
+    workers = _workers(studio.process.pid)
+    assert len(workers) == 1
+    page.click("#cancel")
+    page.wait_for_selector("text=nothing was written")
+    assert _workers(studio.process.pid) == []
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
+def _workers(parent):
+    children = Path(f"/proc/{parent}/task/{parent}/children")
+    return children.read_text().split() if children.exists() else []
+
+
+def test_a_killed_server_loses_no_step(watched, start, tmp_path):
+    patients(60).write_csv(tmp_path / "people.csv")
+    studio = start("people.csv")
+    page = watched(studio)
+    page.goto(studio.link)
+    page.wait_for_selector("table.columns", timeout=60_000)
+    page.check("#role-9-confidential", force=True)
+    page.wait_for_selector("#tools #undo:not([disabled])")
+    page.goto("about:blank")
+    studio.end(kill=True)
+    again = start()
+    second = watched(again)
+    second.goto(again.link)
+    second.wait_for_selector("#role-9-confidential:checked", timeout=60_000)
+    second.goto(f"{again.address}/history")
+    assert second.locator(".steps li").count() == 2
