@@ -43,14 +43,14 @@ JOBS = {
         "gender pan_day clinic_name demo_group age payor_group patient_class", "--missing impute",
         dropped="subject_id fake_first_name fake_last_name", shuffled=True,
     ),
-    "employees.sav": Job("GENDER BDATE EDUC JOBCAT PREVEXP MINORITY", "--missing impute", dropped="ID"),
+    "employees.sav": Job("GENDER BDATE EDUC JOBCAT PREVEXP MINORITY", "--missing fill", dropped="ID"),
     "survey.sav": Job(
         "sex age educ race cregion", "--missing impute --accept-derived", dropped="respid"  # census repeats cregion
     ),
     "wages.dta": Job("age s expr rns smsa"),
     "iris.sas7bdat": Job("Sepal_Length Sepal_Width Species", output="safe.sav"),
     "eusilc.parquet": Job("age rb090 db040 pb220a hsize", "--missing impute", dropped="rb030 db030", shuffled=True),
-    "boys.arrow": Job("age hgt wgt reg", "--missing impute"),
+    "boys.arrow": Job("age hgt wgt reg", "--missing fill"),
     "transplants.csv": Job("birth.dt accept.dt age", "--accept-derived", output="safe.csv"),  # fu.date minus futime
     "liver.tsv": Job("age sex", "--accept-relinking", reading="--na-values NA", dropped="id", shuffled=True),
     "insurance.csv": Job("STYPE MGEMLEEF MOSHOOFD MINKGEM"),
@@ -59,7 +59,7 @@ JOBS = {
     "hie.csv.gz": Job(
         "xage female educdec site", "--missing impute --accept-relinking", dropped="zper", shuffled=True
     ),
-    "youth.csv": Job("age gender hispanic race height weight", "--missing impute"),
+    "youth.csv": Job("age gender hispanic race height weight", "--missing fill"),
     "credit.db": Job("Age Home Marital Job", "--missing impute"),
     "general": Job("age educcat maritalcat wrkstat gender", "--missing impute", output="safe.parquet"),
 }  # fmt: skip

@@ -456,7 +456,10 @@ class Release:
         """
         if self.table.dialect is None or (path is not None and format_of(path).family == "text"):
             return self.table
-        return self.table.with_types(name for name in self.table.names if name not in self.schema.protected)
+        unchanged = [name for name in self.table.names if name not in self.schema.protected]
+        typed = self.table.with_types(unchanged)
+        has_truth_values = path is not None and format_of(path).family in {"parquet", "arrow", "excel"}
+        return typed.with_truth_values(unchanged) if has_truth_values else typed
 
     def _record(self, original: Table, written: WrittenFile | WrittenTable) -> HolderRecord:
         from shoal.flow.holder_record import holder_record

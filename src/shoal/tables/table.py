@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     """A column of any library."""
     import polars as pl
 
+_TRUTH = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"))
 _ACCEPTED = "pass a pandas or polars DataFrame, a pyarrow Table, or an object with Arrow's __arrow_c_stream__"
 
 
@@ -220,6 +221,31 @@ class Table:
             return self
         frame = nw.from_native(self.native.with_columns([self.typed(name).to_native() for name in names]))
         return replace(self, frame=frame)
+
+    def with_truth_values(self, names: Iterable[str]) -> Table:
+        """Return the table with columns of a text file as truth values where one spelling of true and false is all.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from shoal.tables.dialect import Dialect
+        >>> table = Table.from_native(pl.DataFrame({"a": ["true", None, "false"], "b": ["true", "False", None]}))
+        >>> read = replace(table, dialect=Dialect())
+        >>> [str(kind) for kind in read.with_truth_values(["a", "b"]).native.dtypes]
+        ['Boolean', 'String']
+        """
+        import narwhals as nw
+
+        if self.dialect is None:
+            return self
+        found = []
+        for name in names:
+            series = self.column(name)
+            values = set(series.drop_nulls().unique().to_list()) if series.dtype == nw.String else set()
+            if len(values) == 2 and any(values == {true, false} for true, false in _TRUTH):
+                true = next(true for true, false in _TRUTH if true in values)
+                found.append((series == true).to_native())
+        return replace(self, frame=nw.from_native(self.native.with_columns(found))) if found else self
 
     def with_columns(self, columns: Mapping[str, nw.Series[Any]]) -> Table:
         """Return the table with some columns replaced; the order of the columns does not change.
