@@ -31,11 +31,11 @@ STEPS = {
     "means computed exactly, between minimum and maximum": ("shoal.flow.exact_numbers", "group_summary"),
     "released values copied into new memory": ("shoal.flow.released", "clean_copy"),
     "k counted on the table in memory": ("shoal.flow.released", "recount_table"),
-    "a column that is emptied": ("shoal.flow.released", "check_loss"),
-    "copies and sums of protected columns": ("shoal.flow.derived_columns", "check_derived"),
-    "k counted on the bytes of the file, with its SHA-256": ("shoal.api.release", "recount_file"),
+    "a column that is emptied": ("shoal.api.protect", "check_loss"),
+    "copies and sums of protected columns": ("shoal.flow.derived_columns", "find_derived"),
+    "k counted on the bytes of the file, with its SHA-256": ("shoal.flow.recount_file", "recount_file"),
     "keyed hashes of all records for the holder's record": ("shoal.flow.holder_record", "record_hashes"),
-    "fingerprint of the released values": ("shoal.tables.table", "fingerprint"),
+    "fingerprint of the released values": ("shoal.tables.fingerprint", "fingerprint"),
 }
 
 
