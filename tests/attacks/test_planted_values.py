@@ -26,8 +26,8 @@ import pytest
 from pyarrow import feather, parquet
 
 import shoal
+from shoal.flow import generalised_columns
 from shoal.flow import released as released_module
-from shoal.flow.column_recode import ColumnTask
 from shoal.report import column_distributions
 from shoal.schema.columns import ALLOWED_RECODES, Kind, Recode
 from shoal.tables import Table, arrow_files, column_labels, stats_files, write_table
@@ -362,13 +362,13 @@ def leaks_of(name, part, recode, endings, folder):
 
 def test_the_search_finds_values_under_missing_cells(monkeypatch, tmp_path):
     """The wrong version: cells of the original column are marked as missing."""
-    suppressed = ColumnTask._suppressed
+    suppressed = generalised_columns._suppressed
 
     def marked(task):
         released, loss = suppressed(task)
         return with_missing(task.series, missing_mask(released)), loss
 
-    monkeypatch.setattr(ColumnTask, "_suppressed", marked)
+    monkeypatch.setattr(generalised_columns, "_suppressed", marked)
     monkeypatch.setattr(released_module, "clean_copy", lambda table, _original: table)
     for name in ("pyarrow", "pandas nullable", "parquet"):
         leaks = leaks_of(name, None if name == "parquet" else False, "suppress", ["arrow", "feather"], tmp_path)
