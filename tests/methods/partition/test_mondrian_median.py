@@ -62,10 +62,14 @@ def test_a_large_offset_changes_nothing(offset, rng):
     np.testing.assert_array_equal(mondrian_median(points + offset, 4), mondrian_median(points, 4))
 
 
-def test_giving_up_at_the_first_impossible_cut_loses_far_more(rng):
-    """The wrong version that tries no other attribute leaves large parts whole."""
-    points = np.column_stack([(rng.random(400) < 0.05) * 9.0, rng.integers(0, 30, size=400)]).astype(float)
+def test_giving_up_at_the_first_impossible_cut_leaves_the_table_whole(rng):
+    """The wrong version that tries no other attribute makes one group, which loses far more."""
+    points = np.column_stack([(rng.random(400) < 0.05) * 90.0, rng.integers(0, 30, size=400)]).astype(float)
+    widest = int(np.ptp(points, axis=0).argmax())
+    cut = np.median(points[:, widest])
+    assert min((points[:, widest] <= cut).sum(), (points[:, widest] > cut).sum()) < 25
+    assert min((points[:, widest] < cut).sum(), (points[:, widest] >= cut).sum()) < 25
     labels = mondrian_median(points, 25)
-    assert len(np.unique(labels)) > 5
-    below = (points[:, 0] <= np.sort(points[:, 0])[199]).sum()
-    assert 400 - below < 25  # the widest attribute cannot be cut at its median
+    own = sum(((points[labels == g] - points[labels == g].mean(axis=0)) ** 2)[:, 1].sum() for g in np.unique(labels))
+    whole = ((points - points.mean(axis=0)) ** 2)[:, 1].sum()
+    assert own < 0.05 * whole
