@@ -194,6 +194,13 @@ def test_at_most_ten_clicks_from_a_file_to_its_report(watched, start, tmp_path):
     assert page.request.get(studio.address + report).ok
 
 
+def settled(page):
+    """Wait until new parts of the page answer: the script attaches their actions shortly after they are shown."""
+    page.wait_for_function(
+        "() => !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling, .htmx-added')"
+    )
+
+
 def test_the_whole_job_with_keys_only(watched, start, tmp_path):
     patients(120).write_csv(tmp_path / "people.csv")
     studio = start("people.csv")
@@ -211,38 +218,48 @@ def test_the_whole_job_with_keys_only(watched, start, tmp_path):
         raise AssertionError(identity)
 
     tab_to("role-9-quasi")
+    settled(page)
     page.keyboard.press("ArrowRight")
     page.wait_for_selector("#undo:not([disabled])")
     assert page.evaluate("document.activeElement.id") == "role-9-confidential", "focus stays after the answer"
     page.locator("main").focus()
+    settled(page)
     page.keyboard.press("Control+z")
     page.wait_for_selector("#role-9-quasi:checked")
     page.wait_for_selector("#redo:not([disabled])")
     page.wait_for_load_state()
     page.locator("main").focus()
+    settled(page)
     page.keyboard.press("Control+Shift+Z")
     page.wait_for_selector("#role-9-confidential:checked")
     page.wait_for_load_state()
     tab_to("open-3")
+    settled(page)
     page.keyboard.press("Enter")
     page.wait_for_selector("#panel-head")
     assert page.evaluate("document.activeElement.id") == "panel-head"
+    settled(page)
     page.keyboard.press("]")
     page.wait_for_selector("#panel-head >> text=education")
+    settled(page)
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.id") == "open-4"
+    settled(page)
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "find"
     page.locator("main").focus()
+    settled(page)
     page.keyboard.press("g")
     page.keyboard.press("3")
     page.wait_for_selector("#k")
     tab_to("k")
+    settled(page)
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
     page.wait_for_selector("#plan >> text=k = 6 rows")
     page.locator("main").focus()
     page.evaluate("document.getElementById('next').focus()")
+    settled(page)
     page.keyboard.press("Enter")
     page.wait_for_url("**/look", timeout=120_000)
 

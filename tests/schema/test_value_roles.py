@@ -65,3 +65,12 @@ def test_parts_that_say_nothing_are_removed(word, meaning):
 @pytest.mark.parametrize("word", ["current", "last", "general", "vps", "first"])
 def test_a_word_is_not_cut_until_something_is_found(word):
     assert not meanings_of(word) & {Meaning.HEALTH, Meaning.CONFIDENTIAL}
+
+
+@pytest.mark.parametrize("name", ["respid", "RespID", "resp_id"])
+def test_a_number_of_persons_is_no_confidential_value_whatever_its_first_letters_mean(name):
+    """``resp`` alone is a word for respiration; a number of persons must not be released unchanged."""
+    people = pl.DataFrame({name: range(100, 160), "resp": [12 + i % 9 for i in range(60)]})
+    schema = infer_schema(Table.from_native(people))
+    assert str(schema[name].role) == "identifier"
+    assert str(schema["resp"].role) == "confidential"

@@ -151,7 +151,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _PERSON = _words(
-    "patient pat person pers subject subj member client participant respondent individual case customer insured "
+    "patient pat person pers subject subj member client participant respondent resp individual case customer insured "
     "beneficiary enrollee employee worker student pupil household hh h p family resident claimant donor user child "
     "infant mother father twin player driver voter inmate usubj"
 )

@@ -16,8 +16,10 @@ import polars as pl
 
 from shoal.errors import short_name
 from shoal.schema.column_words import (
+    AMBIGUOUS,
     DURATIONS,
     FEWEST_RECORDS,
+    NUMBER_WORDS,
     WEAK,
     Meaning,
     differs_enough,
@@ -84,12 +86,27 @@ def propose_column(table: Table, name: str, *, health: bool = False) -> Column:
     words = (*words_of(name), *words_of(table.variable_label(name) or ""))
     kind, order, kind_reason = propose_kind(series, words, labels)
     own = words_of(name)
-    role, role_reason = _infer_role(series, own if _is_clear(own) else words, health=health)
+    numbered = _numbers_persons(series, table.variable_label(name) or "")
+    role, role_reason = numbered or _infer_role(series, own if _is_clear(own) else words, health=health)
     form = "" if role_reason.startswith("its values") else _kind_hint(series, kind)
     return Column(
         name, role or Role.OTHER, kind, order=order, reason=f"{role_reason}; {kind_reason}{form}",
         role_stated=role is not None,
     )  # fmt: skip
+
+
+def _numbers_persons(series: nw.Series[Any], label: str) -> tuple[Role, str] | None:
+    """Return the role of a column whose values all differ and which name or label call a number of persons, or None.
+
+    This comes before all words with another meaning: ``respid`` is neither a respiration nor confidential.
+    """
+    if not differs_enough(series) or len(series) < FEWEST_RECORDS:
+        return None
+    if named_as_person(series.name):
+        return Role.IDENTIFIER, "its name is that of a number of persons"
+    words = words_of(label)
+    called = set(words) & NUMBER_WORDS - AMBIGUOUS or "identifier" in words
+    return (Role.IDENTIFIER, "its label calls it an identifier") if called and "unique" in words else None
 
 
 def _is_clear(words: tuple[str, ...]) -> bool:
