@@ -1,7 +1,6 @@
 """An interrupt from the keyboard ends a long search with the best groups found so far, and these are released."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -27,14 +26,22 @@ def people(tmp_path):
 
 def interrupt_in(stage, command, log):
     """Run a command, send SIGINT once its log names the stage, and return exit code and output."""
-    process = subprocess.Popen([*command, "--log", str(log)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    for _ in range(1200):
-        if log.exists() and stage in log.read_text():
-            break
-        assert process.poll() is None, process.stdout.read()
-        time.sleep(0.05)
-    os.kill(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    listening = (
+        "import signal, runpy; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored in the background
+    )
+    listening += "runpy.run_module('shoal', run_name='__main__', alter_sys=True)"
+    call = [sys.executable, "-c", listening, *command, "--log", str(log)]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        try:
+            for _ in range(1200):
+                if log.exists() and stage in log.read_text():
+                    break
+                assert process.poll() is None, process.stdout.read()
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            output, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
     return process.returncode, output.decode()
 
 
@@ -48,7 +55,7 @@ def test_an_interrupted_search_is_released_and_no_worse_than_the_default(people,
     out, manifest = tmp_path / "safe.csv", tmp_path / "m.json"
     exact = ["--decimals", "full", "--sums", "exact"]
     command = [
-        sys.executable, "-m", "shoal", "protect", str(people), "-k", str(K), "--quasi", ",".join(QUASI), "-o", str(out),
+        "protect", str(people), "-k", str(K), "--quasi", ",".join(QUASI), "-o", str(out),
         "--manifest", str(manifest), "--time-limit", "1h", *exact,
     ]  # fmt: skip
     code, output = interrupt_in("bounding", command, tmp_path / "log.txt")
@@ -65,7 +72,7 @@ def test_an_interrupted_search_is_released_and_no_worse_than_the_default(people,
 def test_an_interrupt_before_there_are_groups_writes_nothing(people, tmp_path):
     out = tmp_path / "safe.csv"
     command = [
-        sys.executable, "-m", "shoal", "protect", str(people), "-k", str(K), "--quasi", ",".join(QUASI), "-o", str(out),
+        "protect", str(people), "-k", str(K), "--quasi", ",".join(QUASI), "-o", str(out),
         "--time-limit", "1h",
     ]  # fmt: skip
     code, output = interrupt_in("preparing", command, tmp_path / "log.txt")

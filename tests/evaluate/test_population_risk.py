@@ -317,4 +317,4 @@ def test_the_report_states_the_risk_against_the_population():
     assert "Journalist risk, average" in text
     assert "An intruder with a register of the population" in text
     plain = shoal.protect(table.drop("w"), 5, quasi=["age"], method="mdav")
-    assert "Journalist risk, average" not in render_report(plain.released, plain._original)
+    assert "ournalist" not in render_report(plain.released, plain._original)
