@@ -215,7 +215,10 @@ def usage(method):
     draw = "integers(0, 3, size=({n}, 3))" if method.data == "codes" else "normal(size=({n}, {d}))"
     draw = draw.format(n=n, d=1 if method.data == "values" else 2)
     quasi = {"codes": "sex,region", "values": "age"}.get(method.data, "age,income")
-    command = f"shoal protect people.csv -k {k} --quasi {quasi} --unnamed other --method {method.name} -o safe.csv"
+    further = " --max-suppressed 0.05" if method.name == "full-domain" else ""  # without it one level empties a column
+    command = (
+        f"shoal protect people.csv -k {k} --quasi {quasi} --unnamed other --method {method.name}{further} -o safe.csv"
+    )
     lines = [] if method.name == "brute-force" else ["```sh", command, "```", ""]
     return [
         *lines,
