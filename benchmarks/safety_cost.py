@@ -35,7 +35,7 @@ STEPS = {
     "copies and sums of protected columns": ("shoal.flow.derived_columns", "find_derived"),
     "k counted on the bytes of the file, with its SHA-256": ("shoal.flow.recount_file", "recount_file"),
     "keyed hashes of all records for the holder's record": ("shoal.flow.holder_record", "record_hashes"),
-    "fingerprint of the released values": ("shoal.tables.fingerprint", "fingerprint"),
+    "fingerprint of the released values": ("shoal.tables.value_codes", "fingerprint"),
 }
 
 
