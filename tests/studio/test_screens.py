@@ -247,3 +247,23 @@ def test_pinned_runs_are_compared_in_words(client, table):
     assert "candidate" in client.get("/history").text
     assert "why &lt;not&gt;" in client.get("/history?step=2").text
     assert client.post("/goto/99").status_code == 404
+
+
+def test_k_counts_persons_where_a_column_says_which_rows_are_theirs(client, tmp_path):
+    """Five stays of one patient are no five persons: the screens ask, count persons, and say so."""
+    stays = pl.DataFrame({
+        "patient_id": [f"p{i % 60}" for i in range(180)],
+        "age": [20 + (i % 60) for i in range(180)],
+        "days": [1 + (i * 7) % 11 for i in range(180)],
+    })  # fmt: skip
+    stays.write_csv(tmp_path / "stays.csv")
+    client.open(tmp_path / "stays.csv")
+    assert "is one row one person?" in client.get("/columns").text
+    client.post("/columns/0", role="unit")
+    client.post("/columns/1", role="quasi")
+    client.post("/columns/2", role="quasi")
+    client.post("/protect", k="4", method="mdav")
+    assert "4 persons" in client.get("/protect").text
+    client.run()
+    look = client.get("/look").text
+    assert "Requested: k = 4 persons; achieved: k = 4" in look

@@ -79,7 +79,7 @@ def _words(runs: list[dict[str, Any]]) -> list[str]:
         if first["low"] is None or second["low"] is None:
             risk = "record linkage was not measured for both"
         elif first["low"] <= second["high"] and second["low"] <= first["high"]:
-            risk = "their record linkage cannot be told apart"
+            risk = "their record linkage does not differ beyond its intervals"
         else:
             lower = second["high"] < first["low"]
             risk = f"its record linkage is {'lower' if lower else 'higher'}"

@@ -32,7 +32,7 @@ from shoal.studio.web import problem, session_of
 LOCAL = "127.0.0.1"
 _STATIC = {
     "studio.css": "text/css", "parts.css": "text/css", "studio.js": "text/javascript", "htmx.min.js": "text/javascript",
-    "icon.svg": "image/svg+xml", "shades.css": "text/css",
+    "icon.svg": "image/svg+xml", "colours.css": "text/css",
 }  # fmt: skip
 
 
@@ -74,7 +74,7 @@ async def _static(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in _STATIC:
         return PlainTextResponse("There is no such file.\n", 404)
-    if name == "shades.css":
+    if name == "colours.css":
         return Response(_shades(), media_type="text/css")
     body = package_files("shoal.studio").joinpath("static", name).read_bytes()
     return Response(body, media_type=_STATIC[name])
