@@ -237,6 +237,7 @@ def serve(
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(128)  # before the link is shown: a browser that is quick waits instead of being refused
     except OSError as fault:
         reason = (fault.strerror or "unknown reason").lower()
         raise ParameterError(f"port {port} of {host} cannot be used ({reason}); choose another with --port") from None
