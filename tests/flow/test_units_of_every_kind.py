@@ -152,7 +152,7 @@ def test_every_class_has_what_was_requested(case):
     check(*case)
 
 
-@pytest.mark.parametrize("method", sorted(shoal.all_methods().keys() - {"full-domain"}))  # it refuses units
+@pytest.mark.parametrize("method", sorted(shoal.all_methods().keys()))
 def test_every_class_has_what_was_requested_by_every_method(method, repetitions):
     """Some tables may be refused with one sentence, but not all."""
     files = tried = 0

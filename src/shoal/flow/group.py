@@ -17,7 +17,7 @@ from shoal.core.grouping import Grouping, canonical_labels, canonical_order, che
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
 from shoal.flow.prepare import Integers, Masks, MethodData, Prepared
-from shoal.methods.contract import Array, ColumnCost, Diagnostic, Objective, OptionValue, Outcome
+from shoal.methods.contract import Array, ClassRule, ColumnCost, Diagnostic, Objective, OptionValue, Outcome
 from shoal.methods.registry import MethodInfo, get_method
 from shoal.methods.running import Inputs, run
 from shoal.schema.columns import Column, Kind, Recode
@@ -226,11 +226,14 @@ def group_records(
 
         costs = column_costs(prepared)
     array: Array
+    rule, parts = None, blocks
     if info.name == FULL_DOMAIN:
-        from shoal.flow.leaf_codes import check_one_coding, leaf_codes
+        from shoal.flow.leaf_codes import check_one_coding, class_rule, leaf_codes
 
         check_one_coding(prepared, requirements)
-        array, costs = leaf_codes(prepared)
+        array, costs = leaf_codes(prepared, blocks.suppressed)
+        # one coding for all blocks: the method sees the whole table, and keeps their classes apart
+        rule, parts = class_rule(prepared, requirements, blocks), Blocks((np.arange(prepared.n),))
     else:
         array = _method_input(prepared, info, call, data, k)
     columns = _Columns(
@@ -238,12 +241,13 @@ def group_records(
         np.array([column.kind == Kind.NOMINAL for column in prepared.schema.quasi]),
         costs,
         data.observed(info.data) if "observed" in info.injected else None,
+        rule,
     )
     outcomes = _run_blocks(
-        info, call, array, blocks, k=k, max_size=requirements.max_size, columns=columns,
+        info, call, array, parts, k=k, max_size=requirements.max_size, columns=columns,
         units=prepared.counted(requirements), record_weights=prepared.weights, progress=progress,
     )  # fmt: skip
-    labels, representatives = _joined(outcomes, blocks, prepared.n)
+    labels, representatives = _joined(outcomes, parts, prepared.n)
     guaranteed = None if info.max_size is None else info.max_size(k)
     largest = [limit for limit in (requirements.max_size, guaranteed) if limit is not None]
     labels, order = canonical_order(labels)
@@ -357,12 +361,16 @@ def _method_input(prepared: Prepared, info: MethodInfo, call: MethodCall, data: 
 
 
 class _Columns(NamedTuple):
-    """The weight of each column, whether it is nominal, what replaces its values, and which cells are known."""
+    """The weight of each column, whether it is nominal, what replaces its values, and which cells are known.
+
+    Beside them what classes of the whole table must satisfy, for the method that makes these.
+    """
 
     weights: NDArray[np.float64]
     nominal: NDArray[np.bool_]
     costs: Sequence[ColumnCost]
     observed: NDArray[np.bool_] | None
+    rule: ClassRule | None
 
 
 def _run_blocks(
@@ -384,6 +392,7 @@ def _run_blocks(
             "record_weights": None if record_weights is None else record_weights[records],
             "units": None if units is None else canonical_labels(units[records]),
             "observed": None if columns.observed is None else columns.observed[records],
+            "class_rule": columns.rule,
         }  # fmt: skip
         if call.resolved:
             outcomes.append(run_resolved(repeated[number], info, inside, k, inputs))

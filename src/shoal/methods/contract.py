@@ -33,7 +33,7 @@ Array = NDArray[np.float64] | NDArray[np.float32] | NDArray[np.int32]
 
 INJECTED = (
     "progress", "seed", "max_size", "time_limit", "column_weights", "record_weights", "units", "observed", "nominal",
-    "column_costs",
+    "column_costs", "class_rule",
 )  # fmt: skip
 """Inputs that are passed to a method only if its function declares them."""
 MIXED_DISTANCE = 4.0
@@ -69,7 +69,7 @@ class ColumnCost:
         Whether the numbers are positions in an order, so that a median is one of them.
     ancestors, options
         For categories with a hierarchy: the node above each category on each level (levels x categories, from the
-        category itself to the root), and how many categories each node represents.
+        category itself to the root), and how many categories each node represents; 0 for a missing cell that stays one.
     emptied
         Whether the column is emptied in groups that mix known and missing cells; otherwise missing cells get the
         representative of the known ones. The input ``observed`` says which cells are known.
@@ -80,6 +80,27 @@ class ColumnCost:
     ancestors: NDArray[np.int64] | None = None
     options: NDArray[np.float64] | None = None
     emptied: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRule:
+    """What classes must satisfy beside k records, for a method that makes the classes of the whole table at once.
+
+    Parameters
+    ----------
+    blocks
+        The block of each record, 0, 1, ...; no class has records of two blocks.
+    violating
+        Returns for each class, from the class of each record (0, 1, ..., without gaps), whether it violates a
+        requirement; None where there is none beside k records.
+    joined
+        When two classes satisfy all requirements together: ``either`` if one of them does, ``both`` if both do, or
+        ``never`` for certain.
+    """
+
+    blocks: Labels
+    violating: Callable[[Labels], NDArray[np.bool_]] | None = None
+    joined: Literal["either", "both", "never"] = "either"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from shoal.core.arguments import check_seed, check_size
 from shoal.core.grouping import canonical_order, check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
-from shoal.methods.contract import ColumnCost, Labels, Outcome
+from shoal.methods.contract import ClassRule, ColumnCost, Labels, Outcome
 from shoal.methods.registry import MethodInfo, get_method
 
 
@@ -34,6 +34,7 @@ class Inputs(TypedDict):
     record_weights: NDArray[np.float64] | None
     units: NDArray[np.int64] | None
     observed: NDArray[np.bool_] | None
+    class_rule: ClassRule | None
 
 
 def run(  # noqa: PLR0913 - one entry for all that methods may declare
@@ -51,6 +52,7 @@ def run(  # noqa: PLR0913 - one entry for all that methods may declare
     observed: NDArray[np.bool_] | None = None,
     nominal: NDArray[np.bool_] | None = None,
     column_costs: Sequence[ColumnCost] | None = None,
+    class_rule: ClassRule | None = None,
     **options: Any,
 ) -> Outcome:
     """Run a method on an array.
@@ -71,7 +73,7 @@ def run(  # noqa: PLR0913 - one entry for all that methods may declare
         Maximum group size, for methods that can keep one.
     time_limit
         Seconds; only for methods that can stop early.
-    column_weights, record_weights, units, observed, nominal, column_costs
+    column_weights, record_weights, units, observed, nominal, column_costs, class_rule
         Further inputs for methods that declare them.
     options
         Options of the method.
@@ -104,7 +106,7 @@ def run(  # noqa: PLR0913 - one entry for all that methods may declare
     given = {
         "progress": progress, "seed": seed, "max_size": max_size, "time_limit": time_limit,
         "column_weights": column_weights, "record_weights": record_weights, "units": units, "observed": observed,
-        "nominal": nominal, "column_costs": column_costs,
+        "nominal": nominal, "column_costs": column_costs, "class_rule": class_rule,
     }  # fmt: skip
     inputs = {name: value for name, value in given.items() if name in info.injected and value is not None}
     storage = str(checked.pop("storage", "float64"))

@@ -1,5 +1,7 @@
 """One level per column: the examples, every node by hand, Adult, and what is released."""
 
+from collections import Counter
+
 import numpy as np
 import polars as pl
 import pytest
@@ -8,8 +10,10 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.core.row_classes import collapse
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError, ParameterError, RequirementNotMet
+from shoal.methods.contract import ClassRule, ColumnCost
 from shoal.methods.nominal import level_search
+from shoal.methods.nominal.full_domain import full_domain
 from shoal.methods.nominal.level_search import ColumnLevels, search_levels
 
 import reference
@@ -178,7 +182,6 @@ def test_what_is_released_has_one_level_per_column():
     [
         ({"hierarchies": TREES, "recode": {"sex": "mode"}}, ParameterError, "leave out recode"),
         ({"hierarchies": TREES, "options": {"max_suppressed": 2.0}}, ParameterError, "max_suppressed"),
-        ({"hierarchies": TREES, "strata": ["sex"]}, ParameterError, "strata"),
     ],
 )
 def test_what_does_not_fit_is_refused(options, error, message):
@@ -202,9 +205,137 @@ def test_columns_without_a_hierarchy_get_one_from_their_values():
     assert with_less.outcome.objective.value <= release.outcome.objective.value
 
 
-def test_missing_values_are_refused():
+def close(codes, threshold):
+    """Whether records are t-close to the table, for categories that are equal or not."""
+    overall = Counter(codes)
+
+    def satisfied(members):
+        inside = Counter(codes[record] for record in members)
+        shares = ((inside[value] / len(members), count / len(codes)) for value, count in overall.items())
+        return sum(abs(p - q) for p, q in shares) / 2 <= threshold + 1e-9
+
+    return satisfied
+
+
+def as_class_rule(satisfied, blocks, joined):
+    def violating(classes):
+        members = [np.flatnonzero(classes == number).tolist() for number in range(classes.max() + 1)]
+        return np.array([not satisfied(inside) for inside in members])
+
+    return ClassRule(np.array(blocks), violating, joined)
+
+
+def with_rule(codes, columns, k, limit, rule):
+    """The levels and the suppressed records of the method, None where no node is admissible."""
+    costs = [ColumnCost("hierarchy", ancestors=c.nodes, options=sizes_of(c)) for c in columns]
+    try:
+        found = full_domain(codes, k, max_suppressed=limit / len(codes), column_costs=costs, class_rule=rule)
+    except RequirementNotMet:
+        return None
+    assert found.diagnostics["proven"]
+    return tuple(found.diagnostics["levels"]), found.diagnostics["suppressed_records"]
+
+
+def sizes_of(column):
+    itself = column.nodes == column.nodes[0]
+    return np.where(itself, 1.0, np.maximum(column.penalties, 1e-9) * column.nodes.shape[1])
+
+
+@given(tables(), st.sampled_from(["t", "l"]), st.integers(0, 2**32 - 1), st.integers(1, 2))
+def test_no_other_node_that_satisfies_t_or_l_in_every_stratum_has_less_loss(case, model, seed, strata):
+    codes, columns, k, limit = case
+    rng = np.random.default_rng(seed)
+    values, blocks = rng.integers(0, 3, len(codes)).tolist(), rng.integers(0, strata, len(codes))
+    blocks = np.unique(blocks, return_inverse=True)[1].tolist()
+    satisfied = close(values, 0.4) if model == "t" else lambda members: len({values[r] for r in members}) >= 2
+    trees = [
+        [
+            list(zip(nodes.tolist(), losses.tolist(), strict=True))
+            for nodes, losses in zip(c.nodes, c.penalties, strict=True)
+        ]
+        for c in columns
+    ]
+    expected = naive.with_requirements(codes.tolist(), trees, k, limit, satisfied=satisfied, blocks=blocks)
+    rule = as_class_rule(satisfied, blocks, "both" if model == "t" else "either")
+    found = with_rule(codes, columns, k, limit, rule)
+    if not expected:
+        assert found is None
+        return
+    node = naive.best(expected, k, whole=False)
+    assert found == (node, expected[node][1])
+
+
+def test_a_requirement_on_frequencies_does_not_prune_where_records_may_be_suppressed():
+    """The wrong version prunes t as k: a class that is t-close, joined with one that is not, loses its own records."""
+    worse = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        codes = rng.integers(0, 8, (24, 2)).astype(np.int32)
+        nodes = np.vstack([np.arange(8), np.arange(8) // 2 + 8, np.arange(8) // 4 + 12, np.full(8, 14)])
+        column = ColumnLevels(nodes, np.array([[0.0] * 8, [0.25] * 8, [0.5] * 8, [1.0] * 8]))
+        values = ((codes[:, 0] // 2 + rng.integers(0, 2, 24)) % 3).tolist()
+        satisfied = close(values, 0.3)
+        trees = [[list(zip(n.tolist(), p.tolist(), strict=True)) for n, p in zip(nodes, column.penalties, strict=True)]]
+        expected = naive.with_requirements(codes.tolist(), trees * 2, 2, 9, satisfied=satisfied)
+        node = naive.best(expected, 2, whole=False)
+        right, wrong = (
+            with_rule(codes, [column, column], 2, 9, as_class_rule(satisfied, [0] * 24, joined))
+            for joined in ("both", "either")
+        )
+        assert right == (node, expected[node][1])
+        worse += wrong != right
+    assert worse
+
+
+def test_requirements_units_and_strata_hold_for_classes():
+    table = pl.read_csv(reference.path("adult.csv.gz")).head(3_000)
+    table = table.select(pl.col("sex", "race", "marital-status", "relationship", "occupation").str.strip_chars())
+    table = table.with_columns(person=pl.int_range(pl.len()) // 2)
+    quasi = ["race", "marital-status", "relationship"]
+    common = {"method": "full-domain", "accept_loss": True, "unnamed": "other"}
+    close_release = shoal.protect(
+        table.drop("person", "sex"), 5, quasi=quasi, confidential=["occupation"], t=0.35,
+        options={"max_suppressed": 0.1}, **common,
+    )  # fmt: skip
+    assert close_release.assessment.t <= 0.35
+    split = shoal.protect(
+        table.drop("person"), 5, quasi=quasi, strata=["sex"], options={"max_suppressed": 0.05}, **common
+    )
+    assert split.data.group_by("sex", *quasi).len()["len"].min() >= 5
+    assert split.data["sex"].to_list() == table["sex"].to_list()
+    persons = shoal.protect(table, 5, quasi=quasi, unit="person", confidential=["occupation"], l=3, **common)
+    counted = persons.data.group_by(quasi).agg(pl.col("occupation").n_unique())
+    by_person = (
+        table.select("person").hstack(persons.data.select(quasi)).group_by(quasi).agg(pl.col("person").n_unique())
+    )
+    assert by_person["person"].min() >= 5
+    assert counted["occupation"].min() >= 3
+
+
+@pytest.mark.parametrize("missing", ["by-pattern", "fill", "suppress", "category"])
+def test_missing_cells_are_grouped_as_the_policy_says(missing):
+    rng = np.random.default_rng(0)
+    values = {"sex": list("fm"), "job": list("abcdefgh"), "zip": list("wxyz")}
+    table = pl.DataFrame({name: rng.choice(each, 300) for name, each in values.items()})
+    table = table.with_columns(job=pl.when(pl.Series(rng.random(300) >= 0.1)).then(pl.col("job")))
+    release = shoal.protect(
+        table, 4, quasi=table.columns, method="full-domain", missing=missing, options={"max_suppressed": 0.1},
+        hierarchies={"job": shoal.Hierarchy([(v, "a-d" if v < "e" else "e-h", "*") for v in "abcdefgh"])},
+        accept_loss=True,
+    )  # fmt: skip
+    assert release.data.group_by(table.columns).len()["len"].min() >= 4
+    before, after = table["job"].is_null(), release.data["job"].is_null()
+    levels = {"a-d", "e-h", "*"} if release.outcome.diagnostics["levels"][1] == 1 else {*"abcdefgh", "*"}
+    assert set(release.data["job"].drop_nulls()) <= levels
+    if missing == "by-pattern":
+        assert not (before & ~after).any()
+    if missing in {"fill", "category"}:
+        assert not (after & ~before).any()
+
+
+def test_values_to_be_imputed_are_refused():
     people = pl.DataFrame({"sex": ["f", None, "m", "m"]})
-    with pytest.raises(DataError, match="missing values"):
+    with pytest.raises(DataError, match="imputed"):
         shoal.protect(
-            people, 2, quasi=["sex"], hierarchies={"sex": TREES["sex"]}, method="full-domain", missing="by-pattern"
+            people, 2, quasi=["sex"], hierarchies={"sex": TREES["sex"]}, method="full-domain", missing="impute"
         )

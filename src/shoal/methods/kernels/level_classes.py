@@ -1,4 +1,4 @@
-"""How many records are in classes below k where every column has one level of generalisation.
+"""How many records are in classes below k where every column has one level of generalisation, and what they cost.
 
 A record's key is the sum of one random 64-bit word per column and node; equal keys are counted in a table with open
 addressing. Words are fixed (SplitMix64), so that every machine counts the same. Two different keys agree with
@@ -16,9 +16,9 @@ from shoal.core.compiled import compiled
 
 @compiled
 def small_classes(
-    leaves: Any, counts: Any, starts: Any, words: Any, penalties: Any, k: int, table: Any, totals: Any
+    leaves: Any, counts: Any, starts: Any, words: Any, added: Any, k: int, table: Any, totals: Any
 ) -> Any:
-    """Return the records in classes below k, and the sum of their penalties.
+    """Return the records in classes below k, and what their suppression adds to the sum of penalties.
 
     Parameters
     ----------
@@ -27,9 +27,10 @@ def small_classes(
     counts
         How many records it represents.
     starts
-        For each column the place in ``words`` and ``penalties`` where its level begins.
-    words, penalties
-        The word and the penalty of the node above each leaf, for all levels of all columns one after the other.
+        For each column the place in ``words`` and ``added`` where its level begins.
+    words, added
+        The word of the node above each leaf, and what suppressing a cell with it adds to its penalty, for all levels of
+        all columns one after the other.
     k
         Minimum size of a class.
     table, totals
@@ -52,7 +53,7 @@ def small_classes(
         table[slot] = key
         totals[slot] += counts[row]
     small = np.int64(0)
-    penalty = 0.0
+    cost = 0.0
     for row in range(rows):
         key = np.uint64(1)
         for column in range(columns):
@@ -65,5 +66,5 @@ def small_classes(
         if totals[slot] < k:
             small += counts[row]
             for column in range(columns):
-                penalty += counts[row] * penalties[starts[column] + leaves[row, column]]
-    return small, penalty
+                cost += counts[row] * added[starts[column] + leaves[row, column]]
+    return small, cost
