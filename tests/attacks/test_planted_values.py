@@ -345,6 +345,30 @@ def test_nothing_of_the_original_is_in_a_release_of_the_default_method(name, par
     record("bytes searched", size)
 
 
+@pytest.mark.parametrize("recode", ["mean", "suppress", "range"])
+def test_nothing_of_the_original_is_in_a_release_in_parts(recode, tmp_path, record):
+    """The rows of a folder of Parquet files wait in private files before they are released."""
+    source, target = tmp_path / "original", tmp_path / "safe"
+    source.mkdir()
+    for number in range(2):
+        FILES["parquet"](source / f"{number}.parquet")
+    kinds = KINDS | {"level": Kind.ORDINAL}
+    shoal.protect(
+        source, K, recode={name: recode for name, kind in kinds.items() if Recode(recode) in ALLOWED_RECODES[kind]},
+        orders={"level": LEVELS}, kinds={"town": "nominal"}, accept_loss=True, engine="disk", output=target, **ROLES,
+    )  # fmt: skip
+    assert {path.name for path in tmp_path.iterdir()} == {"original", "safe"}  # the private files are gone
+    released = pl.read_parquet(target / "*.parquet")
+    shown = [value for column in released for value in column.to_list() if value is not None]
+    contents = [content for path in target.iterdir() for content in file_contents(path)]
+    leaked, size = found_in(contents, shown)
+    assert leaked == []
+    unprotected, _ = found_in([*contents, *file_contents(source / "0.parquet")], shown)
+    assert set(PLANTED.columns["person"][BEFORE : BEFORE + ROWS]) <= set(unprotected)  # found in the original
+    record("files searched", len(contents))
+    record("bytes searched", size)
+
+
 # the search finds what the release must not hold
 
 
