@@ -7,9 +7,11 @@ first, until one fails; a mutant that no test finds survives and is listed. A mu
 than the limit counts as found.
 
     python benchmarks/mutants --lines                          # write down which test reaches which line, once
+    python benchmarks/mutants --lines --tests tests/privacy    # renew what is written down about some tests
     python benchmarks/mutants                                  # the mutants of all packages
     python benchmarks/mutants --packages privacy --share 0.3
     python benchmarks/mutants --only privacy/l_diversity.py    # all mutants of one file
+    python benchmarks/mutants --go-on                          # what a run that was stopped has not tried yet
     python benchmarks/mutants --again                          # the survivors of docs/mutants.json once more
 
 With ``--docs`` the figures are written to docs/mutants.json and docs/mutation-testing.md. Survivors that have no effect
@@ -18,6 +20,7 @@ on any result are listed with the reason in docs/equivalent-mutants.toml.
 
 import argparse
 import ast
+import hashlib
 import json
 import math
 import os
@@ -35,6 +38,7 @@ RESULTS = ROOT / "docs" / "mutants.json"
 EQUIVALENT = ROOT / "docs" / "equivalent-mutants.toml"
 PAGE = ROOT / "docs" / "mutation-testing.md"
 LINES = ROOT / "build" / "covered-lines.json"
+TRIED = ROOT / "build" / "tried-mutants.jsonl"
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs"), str(HERE)]
 
 from changed_code import enclosing  # noqa: E402 - found through the path above
@@ -68,16 +72,34 @@ def files_of(package):
         )
 
 
-def write_lines():
-    """Run the tests once, and write down which lines each of them reaches."""
+def write_lines(tests, processes):
+    """Run some tests once, and write down which lines each of them reaches; what is known about others stays."""
     files = [str(file) for package in PACKAGES for file in files_of(package)]
+    known = json.loads(LINES.read_text(encoding="utf-8")) if LINES.exists() else {"seconds": {}, "reached": {}}
     with tempfile.TemporaryDirectory() as folder:
         paths = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
         environment = os.environ | {FOLDER: folder, FILES: os.pathsep.join(files), "PYTHONPATH": paths}
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "covered_lines", "-p", "no:cacheprovider"]
-        subprocess.run([*command, *TESTS], env=environment, check=False, cwd=ROOT)
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "covered_lines", "-p", "no:cacheprovider"]
+        split = ["-n", str(processes)] if processes > 1 else []
+        subprocess.run([*command, *split, *tests], env=environment, check=False, cwd=ROOT)
         LINES.parent.mkdir(exist_ok=True)
-        LINES.write_text(json.dumps(merged(folder, SOURCE)), encoding="utf-8")
+        LINES.write_text(json.dumps(renewed(known, merged(folder, SOURCE), tests)), encoding="utf-8")
+
+
+def renewed(known, found, tests):
+    """What was written down before, with everything about some paths of tests replaced."""
+
+    def kept(name):
+        return not name.startswith(tuple(tests))
+
+    seconds = {name: value for name, value in known["seconds"].items() if kept(name)} | found["seconds"]
+    reached = {}
+    for each, old in ((known, True), (found, False)):
+        for file, lines in each["reached"].items():
+            for line, names in lines.items():
+                chosen = [name for name in names if kept(name)] if old else names
+                reached.setdefault(file, {}).setdefault(line, []).extend(chosen)
+    return {"seconds": seconds, "reached": reached}
 
 
 def is_compiled(text, node):
@@ -125,6 +147,22 @@ def chosen_mutants(arguments):
     return chosen
 
 
+def code_digest(file):
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+
+
+def tried_before(chosen):
+    """The results of runs that were stopped, for chosen mutants of files that have not changed since."""
+    wanted = {(str(file.relative_to(SOURCE)), number): code_digest(file) for _, file, number in chosen}
+    found = {}
+    for line in TRIED.read_text(encoding="utf-8").splitlines() if TRIED.exists() else ():
+        entry = json.loads(line)
+        place = entry["row"]["file"], entry["row"]["number"]
+        if wanted.get(place) == entry["code"]:
+            found[place] = entry["row"]
+    return list(found.values())
+
+
 def found_again(row):
     """The file and number of a mutant of an earlier run, which may have moved by some lines."""
     file = SOURCE / row["file"]
@@ -153,30 +191,40 @@ def jobs_of(chosen, lines):
         }
 
 
+def files_with_tests(jobs):
+    """The files that hold the tests of some mutants; only these are collected."""
+    return sorted({test.partition("::")[0] for job in jobs for test in job["tests"]})
+
+
 def unchanged_jobs(jobs):
     """For some mutants the same tests on the code as it is; they must pass, or every mutant would count as found."""
-    longest = sorted(jobs, key=lambda job: -len(job["tests"]))[:6]
+    longest = sorted(jobs, key=lambda job: -len(job["tests"]))[:3]
     return [{**job, "number": None, "compiled": False, "package": "unchanged"} for job in longest]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lines", action="store_true")
+    parser.add_argument("--tests", default=",".join(TESTS))
     parser.add_argument("--packages", default=",".join(PACKAGES))
     parser.add_argument("--share", type=float, default=0.08)
     parser.add_argument("--only")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--go-on", action="store_true")
     parser.add_argument("--docs", action="store_true")
     arguments = parser.parse_args()
     os.chdir(ROOT)
     if arguments.lines or not LINES.exists():
-        write_lines()
+        write_lines(arguments.tests.split(","), arguments.processes)
         if arguments.lines:
             return
-    jobs = list(jobs_of(chosen_mutants(arguments), json.loads(LINES.read_text(encoding="utf-8"))))
-    rows = []
+    chosen = chosen_mutants(arguments)
+    rows = tried_before(chosen) if arguments.go_on else []
+    known = {(row["file"], row["number"]) for row in rows}
+    chosen = [each for each in chosen if (str(each[1].relative_to(SOURCE)), each[2]) not in known]
+    jobs = list(jobs_of(chosen, json.loads(LINES.read_text(encoding="utf-8"))))
 
     def report(job, ended, test):
         if job["package"] == "unchanged" and ended != "survived":
@@ -184,12 +232,18 @@ def main():
             os._exit(1)
         row = {name: value for name, value in job.items() if name != "tests"} | {"ended": ended, "test": test}
         rows.append(row | {"tests": len(job["tests"])})
+        if job["package"] != "unchanged":
+            with TRIED.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"code": code_digest(SOURCE / job["file"]), "row": rows[-1]}) + "\n")
         if ended not in {"found", "too long"} and job["package"] != "unchanged":
             what = f"{job['change']}: {job['before']} -> {job['after']} ({len(job['tests'])} tests)"
             print(f"{ended:9} {job['file']}:{job['line']} {what}", flush=True)
 
-    with tempfile.TemporaryDirectory() as folder:
-        run_trials([*unchanged_jobs(jobs), *jobs], SOURCE, folder, arguments.processes, report, TESTS)
+    if jobs:
+        with tempfile.TemporaryDirectory() as folder:
+            run_trials(
+                [*unchanged_jobs(jobs), *jobs], SOURCE, folder, arguments.processes, report, files_with_tests(jobs)
+            )
     rows = [row for row in rows if row["package"] != "unchanged"]
     if arguments.docs:
         rows = written(rows, arguments)

@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SECONDS = 60  # of processor time for one mutant
-COMPILED_SECONDS = 180
+SECONDS = 30  # of processor time for one mutant
+COMPILED_SECONDS = 150
 PLAIN = ["-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "-q", "-q"]
 
 

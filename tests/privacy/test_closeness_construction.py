@@ -15,6 +15,7 @@ from shoal.privacy.requirement_table import build_requirement_table
 from shoal.privacy.t_closeness import closeness
 
 import reference
+from naive import close_groups as naive
 
 X = np.array([1, 2, 3, 4, 10, 11, 12, 13, 20, 21, 22, 23.0])
 Y = np.array([50, 10, 90, 60, 20, 100, 30, 110, 70, 40, 120, 80])
@@ -60,6 +61,29 @@ def test_without_ties_every_group_is_below_the_bound(seed, n, size):
     assert loss(points, better) <= loss(points, labels) + 1e-9
     for number in range(size):  # the rule of the buckets stays true
         assert (np.bincount(better[bucket == number]) == np.bincount(labels[bucket == number])).all()
+
+
+@pytest.mark.parametrize(("n", "size"), [(12, 3), (17, 4), (11, 5), (14, 4), (9, 2), (10, 10)])
+def test_groups_and_their_improvement_equal_the_obvious_search(n, size):
+    rng = np.random.default_rng(n)
+    points, codes = rng.normal(size=(n, 2)), rng.integers(0, 6, n)
+    assert buckets(codes, size).tolist() == naive.buckets(codes, size)
+    labels = groups_of_buckets(points, codes, size)
+    assert labels.tolist() == naive.groups(points, codes, size)
+    for start in (labels, np.random.default_rng(1).permutation(labels)):
+        bucket = buckets(codes, size)
+        assert improved(points, start, bucket).tolist() == naive.improved(points, start, bucket.tolist()).tolist()
+
+
+def test_more_groups_than_800_are_not_improved():
+    points, labels = np.array([[0.0], [9.0], [9.0], [0.0]]), np.array([0, 0, 1, 1])
+    bucket = np.array([0, 1, 0, 1])
+    assert improved(points, labels, bucket).tolist() == [1, 0, 0, 1]
+    many = np.concatenate([labels, np.repeat(np.arange(2, 801), 2)])
+    points, bucket = np.vstack([points, np.full((1598, 1), 1e3)]), np.concatenate([bucket, np.tile([0, 1], 799)])
+    assert improved(points, many, bucket) is many
+    kept = many < 800
+    assert improved(points[kept], many[kept], bucket[kept])[:4].tolist() == [1, 0, 0, 1]
 
 
 def test_groups_that_ignore_the_buckets_exceed_the_bound():

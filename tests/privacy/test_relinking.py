@@ -99,3 +99,24 @@ def test_missing_values_nested_columns_and_text_are_compared():
     })  # fmt: skip
     found = measure_relinking(Table.from_native(frame), np.array([0, 1, 0, 1, 2, 2]))
     assert (found.restored, found.histories) == (3, 3)
+
+
+def test_a_list_that_is_constant_within_persons_restores_them():
+    frame = pl.DataFrame({"list": [[1, 2], [3], [1, 2], [3]], "nothing": [None] * 4})
+    found = measure_relinking(Table.from_native(frame), np.array([0, 1, 0, 1]))
+    assert (found.restored, found.columns) == (2, ("list",))
+
+
+def test_a_column_that_is_constant_within_half_of_the_histories_is_used():
+    units = np.array([0, 0, 1, 1])
+    found = relink({"a": np.array([5, 5, 6, 7])}, units)
+    assert (found.restored, found.columns) == (1, ("a",))
+    assert relink({"a": np.array([5, 5, 6, 7, 8, 9])}, np.repeat(np.arange(3), 2)).without_order == 0
+
+
+def test_a_date_that_rises_in_every_row_begins_anew_where_it_stands_still():
+    found = relink({"visit": np.array([1, 2, 2, 3, 3, 4])}, np.array([0, 0, 1, 1, 2, 2]))
+    assert (found.restored, found.by_order) == (3, True)
+    # a date that stands still within most histories does not: here only its falls begin one
+    found = relink({"visit": np.array([1, 1, 2, 0, 0, 1, 0, 0, 0])}, np.repeat(np.arange(3), 3))
+    assert (found.restored, found.by_order) == (3, True)

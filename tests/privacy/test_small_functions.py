@@ -7,11 +7,16 @@ import pytest
 import shoal
 from shoal.core.grouping import Groups
 from shoal.core.hierarchy import Hierarchy
+from shoal.core.row_classes import distance_step
 from shoal.errors import DataError, SchemaError
-from shoal.privacy.confidential import Values, joint_values, sorted_values
+from shoal.privacy import equivalence_classes
+from shoal.privacy.confidential import Values, joint_values, read_values, sorted_values
+from shoal.privacy.equivalence_classes import MissingSemantics
 from shoal.privacy.ground_distances import ORDERED, equal_distance
 from shoal.privacy.k_anonymity import class_labels
+from shoal.privacy.m_t_closeness import _sizes
 from shoal.privacy.p_sensitivity import most_classes
+from shoal.privacy.person_risk import person_figures
 from shoal.privacy.requirement_table import smallest_size
 from shoal.privacy.value_encoding import fit_values
 from shoal.recoding.generalisation import generalise_by_hierarchy
@@ -75,3 +80,53 @@ def test_a_group_without_values_has_no_penalty_and_one_with_a_missing_value_the_
     assert found.texts == [None, "*", "tree"]
     assert found.ncp.tolist() == [0.0, 1.0, 2 / 3]
     assert found.height.tolist() == [0.0, 1.0, 0.5]
+
+
+def test_joint_values_of_no_record_are_none():
+    none = Values("a", np.zeros(0, np.int64), 0, equal_distance(0))
+    assert joint_values([none, none]).n_values == 0
+
+
+def test_lists_are_refused_as_confidential_values():
+    series = Table.from_native(pl.DataFrame({"a": [[1], [2]]})).column("a")
+    with pytest.raises(SchemaError, match="cannot be counted"):
+        sorted_values(series, Column("a", "confidential", Kind.NOMINAL))
+
+
+def test_values_below_a_node_of_a_tree_stay_together():
+    tree = Hierarchy([("p", "x"), ("q", "y"), ("r", "x"), ("s", "y")])
+    column = Column("a", "confidential", Kind.NOMINAL, hierarchy=tree)
+    table = Table.from_native(pl.DataFrame({"a": list("pqrs")}))
+    codes = read_values(table, column, MissingSemantics.DISTINCT).codes
+    assert "".join("xyxy"[i] for i in np.argsort(codes)) in {"xxyy", "yyxx"}
+
+
+def test_as_many_patterns_of_missing_values_as_allowed_are_compared(monkeypatch):
+    table = Table.from_native(pl.DataFrame({"a": [1, None, 1], "b": [1, 1, None]}))
+    monkeypatch.setattr(equivalence_classes, "MAX_PATTERNS", 3)
+    classes = equivalence_classes.equivalence_classes(table, ["a", "b"], MissingSemantics.WILDCARD)
+    assert classes.sizes().tolist() == [3, 3, 3]
+    monkeypatch.setattr(equivalence_classes, "MAX_PATTERNS", 2)
+    with pytest.raises(DataError, match="there are 3 patterns of missing values"):
+        equivalence_classes.equivalence_classes(table, ["a", "b"], MissingSemantics.WILDCARD)
+
+
+def test_a_larger_set_has_at_most_the_next_multiple_of_records():
+    assert _sizes(3, 5, 100) == range(5, 7)
+    assert _sizes(3, 6, 100) == range(6, 7)
+    assert _sizes(4, 5, 7) == range(5, 8)
+
+
+def test_linked_risk_is_shown_only_where_it_was_measured_and_says_something():
+    labels, units = np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 2])
+    shown = [name for name, *_ in person_figures(labels, units, threshold=0.5).figures()]
+    assert [name for name in shown if name.startswith("linked")] == [
+        "linked person risk, highest", "linked person risk, average",
+    ]  # fmt: skip
+    shown = [name for name, *_ in person_figures(labels[:3], np.arange(3), threshold=0.5).figures()]
+    assert not any(name.startswith(("linked", "share of a class")) for name in shown)
+
+
+def test_the_step_of_distances_reads_fractions_with_denominators_up_to_10000():
+    assert distance_step(np.array([1.0, 1 / 10_000])) == 1 / 10_000
+    assert distance_step(np.array([1.0, 1 / 10_001])) == 0.0

@@ -111,3 +111,21 @@ def test_a_column_without_variance_between_groups_cannot_be_restored():
     assert found.restored == 0.5
     assert found.ruled.tolist() == [False, True]
     assert moment_map(np.eye(1), np.zeros((1, 1))).matrix.tolist() == [[0.0]]
+
+
+def test_the_map_has_about_ten_decimals_so_that_no_library_changes_it():
+    rng = np.random.default_rng(4)
+    half = rng.normal(size=(3, 3))
+    matrix = moment_map(half @ half.T + np.eye(3), np.eye(3)).matrix * 2.0**36
+    assert (matrix == np.rint(matrix)).all()
+    assert (matrix % 2).any()
+
+
+def test_centroids_without_any_variance_follow_no_rule():
+    found = moment_map(np.eye(2), np.zeros((2, 2)))
+    assert (found.restored, found.matrix.any(), found.ruled.any()) == (0.0, False, False)
+
+
+def test_eigenvalues_of_a_tiny_matrix_are_found():
+    values = symmetric_eigen(np.array([[2.0, 1.0], [1.0, 2.0]]) * 1e-20)[0]
+    assert values == pytest.approx([1e-20, 3e-20], rel=1e-12, abs=0.0)

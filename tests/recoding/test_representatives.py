@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from shoal.core.group_statistics import group_means, group_medians, group_medoids, group_modes, group_ranges
 from shoal.core.grouping import Grouping
-from shoal.recoding.rounding import round_keeping_sum
+from shoal.recoding.rounding import _one_of_each_size, round_keeping_sum
 
 from naive import recoding as naive
 
@@ -113,3 +113,14 @@ def test_whole_means_are_left_alone():
     np.testing.assert_array_equal(
         round_keeping_sum(np.array([3.0, np.nan, -2.0]), np.array([2.0, 2.0, 2.0])), [3, np.nan, -2]
     )
+
+
+def test_a_mean_halfway_is_rounded_down_where_both_ways_are_as_near():
+    assert round_keeping_sum(np.array([0.5]), np.array([1.0])).tolist() == [0.0]
+    assert round_keeping_sum(np.array([0.5, 1.5]), np.array([1.0, 1.0])).tolist() == [0.0, 2.0]
+
+
+def test_of_many_sizes_the_32_nearest_to_the_other_way_are_tried():
+    sizes, cost = np.arange(1.0, 34.0), np.linspace(0.0, 1.0, 33)
+    assert len(_one_of_each_size(np.arange(32), sizes, cost)) == 32
+    assert _one_of_each_size(np.arange(33), sizes, cost) == list(range(32))

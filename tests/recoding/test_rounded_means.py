@@ -107,3 +107,23 @@ def test_compiled_and_plain_loops_agree(rng, monkeypatch, unit, grain):
     plain = round_floats(summary, sizes, draws, unit=unit, grain=grain)
     monkeypatch.setattr("shoal.recoding.rounded_means.INTERPRETED_GROUPS", 0)
     np.testing.assert_array_equal(round_floats(summary, sizes, draws, unit=unit, grain=grain), plain)
+
+
+def one_mean(low, mean, high, size, draw=0.5, **options):
+    summary = GroupSummary(np.array([mean]), np.array([low]), np.array([high]))
+    return float(round_floats(summary, np.array([size]), np.array([draw]), **options)[0])
+
+
+def test_means_that_no_base_fits_stay_as_they_are():
+    assert one_mean(0.0, 5e-324, 1e-323, 3) == 5e-324  # below the smallest base
+    assert one_mean(1e15, 1e15 + 0.375, 1e15 + 1, 3) == 1e15 + 0.375  # more than 2^52 times the base
+    assert one_mean(4e14, 4e14 + 0.3125, 4e14 + 1, 3, draw=0.0) == 4e14 + 0.2  # less
+
+
+def test_a_multiple_outside_the_group_becomes_its_nearest_end_unless_a_unit_is_stated():
+    assert one_mean(0.31, 0.35, 0.39, 2, grain=1.0) == 0.31
+    assert one_mean(0.31, 0.35, 0.39, 2, unit=1.0) == 0.0
+
+
+def test_both_zeros_give_the_same_key():
+    assert content_keys(np.array([3]), [np.array([-0.0])]) == content_keys(np.array([3]), [np.array([0.0])])

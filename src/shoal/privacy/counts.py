@@ -175,7 +175,6 @@ def linked(parts: Counts, links: list[Link]) -> Counts:
     sizes, missing = (np.asarray(joined[:, n_values + i].todense(), np.int64).reshape(-1) for i in (0, 1))
     inside = joined[:, :n_values].tocsr()
     inside.sort_indices()
-    inside.eliminate_zeros()
     group = np.repeat(np.arange(n_classes), np.diff(inside.indptr))
     return Counts(
         group, inside.indices.astype(np.int64), inside.data.astype(np.int64), sizes, parts.totals, missing

@@ -106,9 +106,9 @@ def measure_relinking(table: Table, units: Integers) -> Relinking:
     columns, ordered = {}, set()
     for name in table.names:
         values = comparable_values(table.typed(name))
-        if values.dtype.is_nested() or values.dtype in {pl.Object, pl.Null}:
+        if values.dtype == pl.Object:
             continue
-        if values.dtype in {pl.String, pl.Boolean, pl.Binary}:
+        if values.dtype in {pl.String, pl.Boolean, pl.Binary} or values.dtype.is_nested():
             codes = values.hash(seed=0).to_numpy().view(np.int64)
         else:
             codes = values.rank("dense").cast(pl.Int64).fill_null(-1).to_numpy()
