@@ -22,7 +22,8 @@ ALLOWED = [
     {"l": np.int64(2)}, {"t": np.float64(0.5)}, {"of": "rows"}, {"of": Of.UNITS}, {"of": None},
 ]  # fmt: skip
 REFUSED = [
-    ({"k": 1}, "at least 2"), ({"max_size": 1}, "below k=2"), ({"max_size": 3.0}, "integer"), ({"max_size": True}, "integer"),
+    ({"k": 1}, "at least 2"), ({"max_size": 1}, "below k=2"), ({"max_size": 3.0}, "integer"),
+    ({"max_size": True}, "integer"),
     ({"global_recoding": 1}, "True or False"), ({"l": 0.9}, "at least 1"), ({"l": 1.5}, "must be an integer"),
     ({"l": 2.5, "l_kind": "recursive", "c": 1}, "must be an integer"), ({"l": True}, "must be a number"),
     ({"l": "2"}, "must be a number"), ({"l_kind": "recursive", "l": 2}, "needs both"),

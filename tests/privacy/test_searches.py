@@ -42,20 +42,25 @@ def same_groups(found, expected):
 
 @pytest.mark.parametrize("requested", RULES, ids=str)
 def test_enforcement_equals_the_obvious_search(requested):
-    total = np.zeros(3, int)
-    for seed in range(1, 2):
-        points, labels, codes, table, violation = scene(seed, requested, lumps=0.4)
-        found = satisfy_requirements(points, labels, 3, codes, table)
-        expected, steps = naive.satisfy(points, labels, 3, violation)
-        same_groups(found.labels, expected)
-        assert (found.exchanges, found.merges, found.splits) == steps
-        assert (
-            found.groups_violating
-            == count_violating(labels, codes, table)
-            == len(naive.State(points, labels, violation).violating())
-        )
-        total += steps
-    assert total[0] > 0, total
+    points, labels, codes, table, violation = scene(0, requested, lumps=0.4)
+    found = satisfy_requirements(points, labels, 3, codes, table)
+    expected, steps = naive.satisfy(points, labels, 3, violation)
+    same_groups(found.labels, expected)
+    assert (found.exchanges, found.merges, found.splits) == steps
+    assert found.exchanges > 0
+    violating = naive.State(points, labels, violation).violating()
+    assert found.groups_violating == count_violating(labels, codes, table) == len(violating)
+
+
+@pytest.mark.parametrize("requested", [{"l": 2}, {"t": 0.3}], ids=str)
+def test_splits_of_large_groups_equal_the_obvious_search(requested):
+    points, labels, codes, table, violation = scene(1, requested, n=54, k=18)
+    codes[labels == 0] = 0
+    found = satisfy_requirements(points, labels, 4, codes, table)
+    expected, steps = naive.satisfy(points, labels, 4, violation)
+    same_groups(found.labels, expected)
+    assert (found.exchanges, found.merges, found.splits) == steps
+    assert found.splits > 2
 
 
 def test_large_groups_exchange_with_few_records_and_few_steps():

@@ -1,0 +1,133 @@
+"""Single functions that recount what is released or prepare that, at values where a small change of the code shows."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.core.requirement_violation import ALPHA, DISTINCT
+from shoal.errors import GroupTooSmall, ParameterError, ShoalError
+from shoal.flow import person_requirements as by_persons
+from shoal.flow import recount_file, released
+from shoal.flow.group import Blocks
+from shoal.flow.satisfy import ConfidentialValues, requirement_arrays
+from shoal.flow.units import UnitIndex
+from shoal.privacy.confidential import Values
+from shoal.privacy.ground_distances import equal_distance
+from shoal.privacy.person_joins import PersonRequirements
+from shoal.schema.columns import Column, Kind, Role, Schema
+from shoal.schema.requirements import Of, Requirements
+from shoal.tables import Table
+
+UNITS = np.array([0, 0, 1, 1])
+INDEX = UnitIndex(UNITS, None, np.array([0, 1, 0, 1]))
+TABLE = Table.from_native(pl.DataFrame({"age": [5, 5, 5, 5], "a": [1, 1, 2, 2], "b": [7, 7, 7, 7], "c": [1, 2, 3, 4]}))
+
+
+def schema(*roles, constant=None):
+    first = [Column(f"c{i}", role, Kind.NOMINAL) for i, role in enumerate(roles)]
+    others = [Column(name, Role.OTHER, Kind.NUMERIC) for name in "abc"]
+    age = Column("age", Role.QUASI, Kind.NUMERIC, constant=constant)
+    return Schema((*first, age, *others))
+
+
+PLAIN, PERSONS, CONSTANT = schema(), schema(Role.UNIT), schema(Role.UNIT, constant=True)
+
+
+@pytest.mark.parametrize(
+    ("plan", "requirements", "units", "text"),
+    [
+        (PERSONS, Requirements(l=2), UNITS, "the requirements count persons"),
+        (PERSONS, Requirements(max_share=0.5), UNITS, "the requirements count persons"),
+        (PERSONS, Requirements(), None, "k counts persons"),
+        (PLAIN, Requirements(), UNITS, "k counts records"),
+        (PERSONS, Requirements(of="histories"), UNITS, "the recount of histories"),
+        (CONSTANT, Requirements(), UNITS, "the recount of histories"),
+    ],
+)
+def test_a_recount_without_the_persons_is_refused(plan, requirements, units, text):
+    with pytest.raises(ParameterError, match=text):
+        released.recount_table(TABLE, plan, requirements, units, None)
+
+
+def test_recounts_with_all_that_they_need():
+    assert released.recount_table(TABLE, PLAIN, Requirements(k=4), None, None).classes.k == 4
+    assert released.recount_table(TABLE, PERSONS, Requirements(k=2), UNITS, INDEX).classes.k == 2
+    with pytest.raises(GroupTooSmall, match="4 of 4 records"):
+        released.recount_table(TABLE, PERSONS, Requirements(k=3), UNITS, INDEX)
+    broken = Table.from_native(pl.DataFrame({"age": [5, 6, 5, 6], "a": UNITS, "b": UNITS, "c": UNITS}))
+    with pytest.raises(ShoalError, match="age"):
+        released.recount_table(broken, CONSTANT, Requirements(k=2), UNITS, INDEX)
+
+
+def test_columns_with_one_value_in_all_rows_of_each_person_but_several_in_the_table():
+    found = released.recount_table(TABLE, PERSONS, Requirements(k=2), UNITS, INDEX)
+    assert (found.constant, found.with_constant.k) == (("a",), 1)
+    alone = UnitIndex(np.arange(4), None, np.zeros(4, np.int64))
+    assert released.recount_table(TABLE, PERSONS, Requirements(k=2), alone.unit, alone).constant == ()
+
+
+def test_risk_of_persons_is_counted_above_one_by_k():
+    found = released.recount_table(TABLE, PERSONS, Requirements(k=2), UNITS, INDEX).persons
+    assert (found.threshold, found.risk.highest, found.risk.above) == (0.5, 0.5, 0.0)
+
+
+def test_a_column_is_constant_only_if_all_its_rows_are_equal():
+    column = Table.from_native(pl.DataFrame({"a": [1] * 5000 + [2]})).column("a")
+    assert not released._is_constant(column)
+    assert released._is_constant(column.head(5000))
+    assert not released._is_constant(column.tail(2))
+
+
+def test_what_the_statement_of_the_manifest_counts():
+    text = recount_file._k_text
+    assert text(Of.ROWS, None) == text(Of.ROWS, "person") == recount_file._K_TEXT
+    assert text(Of.UNITS, "person").endswith("in rows; person shows the persons that k counts")
+    assert "person and the order of the rows show" in text(Of.HISTORIES, "person")
+    for of, code in ((Of.UNITS, None), (Of.HOUSEHOLDS, "person")):
+        assert text(of, code).endswith("are not in the table")
+
+
+def rule(requirements, units=UNITS, codes=UNITS):
+    return PersonRequirements(requirements, units, (Values("a", codes, int(codes.max()) + 1, equal_distance(2)),))
+
+
+def test_requirements_as_records_count_them():
+    table, codes = by_persons.record_requirements(rule(Requirements(max_share=0.5)), None, None)
+    assert codes.tolist() == [[0, 0], [0, 0], [1, 1], [1, 1]]
+    assert table.rows[:, [0, 1, 6]].tolist() == [[DISTINCT, 0, 2], [ALPHA, 1, 2]]
+    assert table.thresholds.tolist() == [[1.0, 0.0], [0.5, 0.0]]
+    table, codes = by_persons.record_requirements(rule(Requirements(l=2)), None, np.arange(4))
+    assert (table.rows[:, 6].tolist(), codes.tolist()) == ([4], [[0], [1], [2], [3]])
+    values = ConfidentialValues((), (Values("a", UNITS, 2, equal_distance(2)),))
+    table, codes = requirement_arrays(Requirements(k=3, l=2), values, np.array([4, 4, 0, 1]))
+    assert (table.rows[:, [0, 1, 6]].tolist(), codes.tolist()) == (
+        [[DISTINCT, 0, 2], [DISTINCT, 1, 5]],
+        [[0, 4], [0, 4], [1, 0], [1, 1]],
+    )
+
+
+def test_requirements_that_one_group_of_a_block_violates_are_left_out():
+    table, codes = by_persons.record_requirements(rule(Requirements(max_share=0.5)), None, None)
+    one, two = Blocks((np.arange(4),)), Blocks((np.array([0, 2]), np.array([1, 3])))
+    apart = Blocks((np.array([0, 1]), np.array([2, 3])))
+    assert len(by_persons.without_impossible(table, codes, one).rows) == 2
+    assert len(by_persons.without_impossible(table, codes, two).rows) == 2
+    left = by_persons.without_impossible(table, codes, apart)
+    assert (left.rows[:, 0].tolist(), len(left.thresholds)) == ([DISTINCT], 1)
+
+
+def test_what_no_grouping_satisfies_is_named_with_its_blocks():
+    one, two = Blocks((np.arange(4),)), Blocks((np.array([0, 2]), np.array([1, 3])))
+    for blocks, text in ((one, "all records in one group"), (two, "one group per stratum")):
+        with pytest.raises(ParameterError, match=f'l=3 is not achievable for column "a".*{text}.*or less'):
+            by_persons.check_achievable(rule(Requirements(l=3)), blocks)
+    with pytest.raises(ParameterError, match=r"max_share=0.4 is not achievable, counted.*or more"):
+        by_persons.check_achievable(rule(Requirements(max_share=0.4)), one)
+    by_persons.check_achievable(rule(Requirements(l=2)), one)
+
+
+def test_groups_with_rows_of_one_class_become_one_within_their_block():
+    labels, classes = np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([0, 1, 1, 2, 1, 3, 4, 4])
+    one, two = Blocks((np.arange(8),)), Blocks((np.arange(4), np.arange(4, 8)))
+    assert by_persons._joined_by_class(labels, classes, one).tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
+    assert by_persons._joined_by_class(labels, classes, two).tolist() == [0, 0, 0, 0, 1, 1, 2, 2]
