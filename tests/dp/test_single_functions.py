@@ -256,4 +256,9 @@ def test_the_accountant_rounds_down_and_refuses_what_exceeds_the_budget():
     for epsilon, delta in ((1e-3, 0.0), (0.0, 1e-9)):
         with pytest.raises(ParameterError, match="is left"):
             accountant.spend("more", epsilon, delta)
-    assert len(accountant.spends) == 2
+    assert [(spend.query, spend.times, spend.parts) for spend in accountant.spends] == [
+        ("first", 2, 1), ("parts", 1, 7),
+    ]  # fmt: skip
+    assert rounded_down(Fraction(1, 3)) == 1 / 3  # the float below
+    assert rounded_down(Fraction(1, 10)) == math.nextafter(0.1, 0.0)  # the nearest float is above
+    assert rounded_down(Fraction(1, 2)) == 0.5

@@ -294,8 +294,6 @@ def _merge(state: _State, queue: Integers, near: Integers, merge_target: Integer
         target[no_step] = near[no_step][np.arange(int(no_step.sum())), first]
     labels = state.labels()
     left, target = left[target >= 0], target[target >= 0]
-    if not left.size:
-        return labels, 0
     sizes = state.sizes
     distance = ((state.centroids[left] - state.centroids[target]) ** 2).sum(axis=1)
     cost = distance * sizes[left] * sizes[target] / (sizes[left] + sizes[target])
