@@ -23,6 +23,9 @@ test-slow: ## run the slow set: published tables that take minutes each
 test-everyday: ## the whole job on public tables, fetched from packages into a folder outside the repository
 	$(PYTHON) -m pytest -n auto -m everyday tests/everyday
 
+test-spark: ## engine spark, with Java and pyspark
+	$(PYTHON) -m pytest -m spark tests/engines tests/test_printed_commands.py
+
 test-browser: ## look at the pages in Chromium
 	$(PYTHON) -m pytest -m browser tests/browser
 
@@ -69,4 +72,4 @@ ci: ## what continuous integration runs, in a fresh environment
 release: ## build a release, check it in an empty environment, and tag it
 	bash .ci/release
 
-.PHONY: help install test test-long test-slow test-everyday test-browser attacks mutants test-python test-versions lint types layers docs bench demo ci release
+.PHONY: help install test test-long test-slow test-everyday test-spark test-browser attacks mutants test-python test-versions lint types layers docs bench demo ci release

@@ -1,9 +1,11 @@
-"""Loss, processor time and peak memory of engine disk against memory, on Covertype (581,012 x 10) with k = 5.
+"""Loss, processor time and peak memory of the engines, and what a cluster would take for a billion records.
 
 Every run has a process of its own, one after the other; seconds are processor time with reading and writing Parquet.
-``--growth`` runs engine disk on 1, 2 and 4 times the records (copies with noise), with one core and with all of them.
+Without options: engine disk against memory on Covertype (581,012 x 10) with k = 5. ``--growth`` adds engine disk on
+1, 2 and 4 times the records (copies with noise), with one core and with all of them. ``--scale`` runs engine disk on 2,
+4 and 8 million generated records, and engine spark on the smallest of these tables, and writes the cost model.
 
-    python benchmarks/engines.py [--growth] [--write]
+    python benchmarks/engines.py [--growth | --scale] [--write]
 
 ``--write`` inserts the tables into docs/engines.md.
 """
@@ -16,27 +18,96 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 PAGE = Path(__file__).parent.parent / "docs" / "engines.md"
 
 
+SCALE = (2_000_000, 4_000_000, 8_000_000)
+COLUMNS = 10
+WORKERS = {"nodes": 100, "cores": 4, "gigabits": 10}
+"""The cluster of the cost model: executors, cores of each, and the network of each."""
+STAGES = ("counting and sampling", "sorting rows", "protecting", "restoring", "verifying")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--scale", action="store_true")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        text = against_memory(folder)
-        if given.growth:
-            text += "\n" + growth(folder)
+        if given.scale:
+            name, text = "scale", scale(folder)
+        else:
+            name, text = "engines", against_memory(folder) + ("\n" + growth(folder) if given.growth else "")
     print(text)
     if given.write:
         page = re.sub(
-            r"(<!-- engines: written by benchmarks/engines.py -->\n).*?(<!-- end of engines -->)",
+            rf"(<!-- {name}: written by benchmarks/engines.py -->\n).*?(<!-- end of {name} -->)",
             lambda found: f"{found[1]}\n{text}\n{found[2]}", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL,
         )  # fmt: skip
         PAGE.write_text(page, encoding="utf-8")
+
+
+def scale(folder):
+    """Return the table of growing sizes and the cost model that follows from the largest."""
+    rows = [
+        f"| {COLUMNS} numeric columns, k = 5, `fast` | seconds of processor | per million rows | peak, MB | loss, % |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for records in SCALE:
+        subprocess.run([sys.executable, __file__, "--make", folder, str(records)], check=True)
+        found = measured(folder, "disk", "fast", records)
+        rows.append(scale_row("disk", found))
+        if records == SCALE[0]:
+            spark = measured(folder, "spark", "fast", records)
+            rows.append(scale_row("spark", spark))
+            factor = spark["seconds"] / found["seconds"]
+        Path(folder, f"generated-{records}.parquet").unlink()
+    return "\n".join(rows) + "\n\n" + cost_model(found, factor)
+
+
+def scale_row(engine, found):
+    each = found["seconds"] / found["records"] * 1e6
+    return (
+        f"| `{engine}`, {found['records']:,} rows | {found['seconds']:.1f} | {each:.2f} | {found['peak']:.0f} | "
+        f"{100 * found['loss']:.3f} |"
+    )
+
+
+def cost_model(found, factor):
+    """Return what a billion records take on a cluster, from rates that were measured on this machine."""
+    million = found["records"] / 1e6
+    rates = {stage: found["stages"].get(stage, 0.0) / million for stage in STAGES}
+    cores = WORKERS["nodes"] * WORKERS["cores"]
+    rows = [
+        "| stage of `disk` | seconds of processor per million rows | 1e9 rows on one core, hours |",
+        "|---|--:|--:|",
+    ]
+    rows += [f"| {stage} | {rate:.2f} | {rate / 3.6:.2f} |" for stage, rate in rates.items()]
+    total = sum(rates.values())
+    rows.append(f"| all | {total:.2f} | {total / 3.6:.2f} |")
+    row_bytes = 8 * (COLUMNS + 1)
+    moved = 2 * row_bytes + 8 * COLUMNS  # to the part, back to the order, to the buckets of the recount
+    network = moved * 1e9 / (WORKERS["nodes"] * WORKERS["gigabits"] / 8 * 1e9)
+    seconds = total * 1e3 * factor / cores
+    driver = found["driver"] / million * 1e3
+    nodes, network_speed, parts = WORKERS["nodes"], WORKERS["gigabits"], 1e9 / 200_000
+    sentences = [
+        f"A billion rows on {nodes} executors with {WORKERS['cores']} cores each:",
+        f"`spark` took {factor:.2f} times the processor time of `disk` on the same table (Java included), so",
+        f"{total:.2f} x 1,000 x {factor:.2f} / {cores} = {seconds:.0f} seconds of work for each core.",
+        f"Three shuffles move {moved} bytes for each row, {moved:.0f} GB before compression: {network:.0f} seconds at",
+        f"{network_speed} Gbit/s for each executor; each repair (two with `balanced`) moves {row_bytes + 8} GB",
+        "more and searches once more.",
+        f"There are {parts:,.0f} parts, {parts / cores:.1f} for each core.",
+        f"The driver reads the release once, for its fingerprint and the digests of its files, in {driver:.0f}",
+        f"seconds; the sample has {400 * parts:,.0f} rows, {400 * parts * row_bytes / 1e6:.0f} MB.",
+        "This is an estimate from one machine: no cluster was at hand.",
+    ]
+    return "\n".join(rows) + "\n\n" + "\n".join(sentences) + "\n"
 
 
 def against_memory(folder):
@@ -68,14 +139,62 @@ def measured(folder, engine, effort, times=1, cores=0):
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
+def make(folder, records):
+    """Write a generated table in row groups: skewed, correlated and rounded numbers."""
+    import numpy as np
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rng, mixed = np.random.default_rng(records), np.random.default_rng(0).normal(size=(COLUMNS, COLUMNS))
+    schema = pa.schema([(f"x{number}", pa.float64()) for number in range(COLUMNS)])
+    with parquet.ParquetWriter(Path(folder, f"generated-{records}.parquet"), schema) as writer:
+        for _ in range(records // 200_000):
+            values = rng.normal(size=(200_000, COLUMNS)) @ mixed
+            values[:, ::3] = np.exp(values[:, ::3] / 4)
+            writer.write_table(pa.table(dict(zip(schema.names, np.round(values, 2).T, strict=True)), schema=schema))
+
+
+def processor_time_below(root):
+    """Return the processor time of all processes below one, and of their children that have ended."""
+    times, parents = {}, {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            words = (entry / "stat").read_text().rpartition(")")[2].split()
+            parents[int(entry.name)] = int(words[1])
+            times[int(entry.name)] = sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+
+    def below(process):
+        while process in parents:
+            process = parents[process]
+            if process == root:
+                return True
+        return False
+
+    return sum(seconds for process, seconds in times.items() if below(process))
+
+
 def one(folder, engine, effort, times, cores):
     import numpy as np
     import polars as pl
 
     import shoal
+    from shoal.core.progress import Progress
+
+    class Timed(Progress):
+        """Notes the processor time of each stage."""
+
+        def __init__(self):
+            self.name, self.start, self.stages = "", time.process_time(), {}
+
+        def stage(self, name, total=None):  # noqa: ARG002
+            now = time.process_time()
+            self.stages[self.name] = self.stages.get(self.name, 0.0) + now - self.start
+            self.name, self.start = next((known for known in STAGES if name.startswith(known)), name), now
 
     source = Path(folder, f"covertype-{times}.parquet")
-    if not source.exists():
+    if times >= min(SCALE):
+        source = Path(folder, f"generated-{times}.parquet")
+    elif not source.exists():
         frame = shoal.datasets.load("covertype")
         rng = np.random.default_rng(0)
         copies = [
@@ -88,22 +207,42 @@ def one(folder, engine, effort, times, cores):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     names = pl.scan_parquet(source).collect_schema().names()
     target = Path(folder, f"safe-{os.getpid()}.parquet")
+    if engine == "spark":
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
     before = resource.getrusage(resource.RUSAGE_SELF)
     options = {"quasi": names, "effort": effort, "accept_derived": True}
+    timed = Timed()
     if engine == "local":
         release = shoal.protect(source, 5, **options)
         release.write(target, holder_record="none")
     else:
-        release = shoal.protect(source, 5, **options, engine="disk", output=target)
+        release = shoal.protect(source, 5, **options, engine=engine, output=target, progress=timed)
+    timed.stage("end")
     after = resource.getrusage(resource.RUSAGE_SELF)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if engine == "spark":
+        seconds += processor_time_below(os.getpid())
     records = pl.scan_parquet(source).select(pl.len()).collect().item()
     found = {"loss": release.loss.information_loss, "seconds": seconds, "peak": after.ru_maxrss / 1e3}
+    start = time.process_time()
+    if times >= min(SCALE):
+        from shoal.engines.disk import release_files
+        from shoal.tables.parquet_release import ParquetFiles
+
+        release_files(ParquetFiles([target]), records, target.name)
+    found |= {"stages": timed.stages, "driver": time.process_time() - start}
+    target.unlink()
     print(json.dumps(found | {"records": records}))
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
         one(*sys.argv[2:5], int(sys.argv[5]), int(sys.argv[6]))
+    elif sys.argv[1:2] == ["--make"]:
+        make(sys.argv[2], int(sys.argv[3]))
     else:
         main()

@@ -2,7 +2,8 @@
 
 ``pytest`` runs the default set, which takes a few minutes. ``pytest -m long`` runs the tests that ``long_tests.txt``
 lists, and the random tests with ten times as many inputs; ``pytest -m slow`` those that take minutes each, ``pytest -m
-everyday`` the whole job on public tables, ``pytest -m browser`` those that need Chromium. A test that is named on the
+everyday`` the whole job on public tables, ``pytest -m browser`` those that need Chromium, ``pytest -m spark``
+those that need Java and pyspark. A test that is named on the
 command line (``file.py::test``) runs in any case.
 ``pytest --attacks FILE tests/attacks`` runs the attack suite with as many inputs as each test allows, and writes the
 figures that the tests record to FILE.
@@ -20,7 +21,7 @@ from hypothesis import settings
 
 SOURCE = Path(__file__).parent.parent / "src" / "shoal"
 LONG_TESTS = Path(__file__).parent / "long_tests.txt"
-NOT_BY_DEFAULT = ("long", "slow", "everyday", "browser")
+NOT_BY_DEFAULT = ("long", "slow", "everyday", "browser", "spark")
 
 settings.register_profile("shoal", max_examples=40, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("thorough", settings.get_profile("shoal"), max_examples=400)

@@ -180,7 +180,18 @@ def test_scripts_named_in_the_text_are_there():
             assert (ROOT / script).exists(), (page.name, script)
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda script: script.stem)
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(
+            script, id=script.stem, marks=[pytest.mark.spark] if "pyspark" in script.read_text("utf-8") else []
+        )
+        for script in EXAMPLES
+    ],
+)
 def test_the_example_runs(script, tmp_path):
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "error::UserWarning"}
     run = subprocess.run(

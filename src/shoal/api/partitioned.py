@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from shoal.api.release import Release
 from shoal.core.arguments import choice
-from shoal.engines.disk import Accepted, PartsRelease, finish_folder, protect_to_folder
+from shoal.engines.disk import finish_folder, protect_to_folder
 from shoal.engines.leaf_job import check_engine_plan
+from shoal.engines.parts_evidence import Accepted, PartsRelease
+from shoal.engines.spark_session import is_spark_frame, spark_session
 from shoal.errors import ParameterError, json_text
 from shoal.flow.remarks import Remark
 from shoal.privacy.k_anonymity import Classes
@@ -18,7 +21,7 @@ from shoal.recoding.loss import Loss
 from shoal.schema.columns import Schema
 from shoal.schema.loading import complete_schema, stated_identifiers
 from shoal.schema.plan import Plan, ReadOptions
-from shoal.tables import read_head, write_files
+from shoal.tables import Table, read_head, write_files
 from shoal.tables.files import is_database, write_text
 from shoal.tables.parquet_parts import ParquetParts, open_parts
 from shoal.tables.private_folders import check_folder_output, place_folder, private_folder
@@ -26,10 +29,11 @@ from shoal.tables.targets import check_targets
 
 
 class Engine(StrEnum):
-    """Where a plan is run: in memory, in files on one machine, or the first of these that the memory allows."""
+    """Where a plan is run: in memory, in files on one machine, on a cluster, or in memory or files as memory allows."""
 
     LOCAL = "local"
     DISK = "disk"
+    SPARK = "spark"
     AUTO = "auto"
 
 
@@ -58,7 +62,11 @@ class PartitionedRelease(Release):
     def __repr__(self) -> str:
         groups = self.manifest["groups"]
         text = f"{self.found.figures.records:,} records in {groups['count']:,} groups, k={self.k}"
-        return f"<PartitionedRelease: {text}; {self._loss_text()}; {self._method_text()}; {self.paths[0]}>"
+        return f"<{type(self).__name__}: {text}; {self._loss_text()}; {self._method_text()}; {self._place()}>"
+
+    def _place(self) -> str:
+        """Return where the release is."""
+        return str(self.__dict__.get("paths", ["files"])[0])
 
     @property
     def plan(self) -> Plan:
@@ -96,10 +104,9 @@ class PartitionedRelease(Release):
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        places = self.__dict__.get("paths", ["files"])
         raise ParameterError(
-            f"a release of engine disk is in {places[0]}, not in memory, so it has no "
-            f'"{name}"; read the files, or protect the table with engine="local"'
+            f'a release in parts is in {self._place()}, not in memory, so it has no "{name}"; read it from there, or '
+            'protect the table with engine="local"'
         )
 
 
@@ -122,19 +129,53 @@ for _name in (
     setattr(PartitionedRelease, _name, _not_in_memory(_name))
 
 
+class SparkRelease(PartitionedRelease):
+    """A release that is a DataFrame of Spark.
+
+    Parameters
+    ----------
+    found
+        What was achieved.
+    data
+        The released table; it was counted after it was computed, and is not computed again.
+    """
+
+    def __init__(self, found: PartsRelease, data: Any) -> None:
+        super().__init__(found, [])
+        self._data = data
+
+    @property
+    def data(self) -> Any:
+        """The released table, a DataFrame of Spark; write it with ``release.data.write``."""
+        return self._data
+
+    def _place(self) -> str:
+        return "release.data, a DataFrame of Spark"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"found": self.found, "paths": [], "_data": None}
+
+
 def chosen_engine(engine: str, data: Any, output: str | Path | None) -> str:
     """Return the engine that runs: ``auto`` is ``disk`` where memory will not do, or where a folder is written.
 
     Parameters
     ----------
     engine
-        What the user asks for.
+        What the user asks for; a DataFrame of Spark is protected by ``spark`` in any case.
     data
         The table, or its path.
     output
         Where the release is written.
     """
     engine = choice(Engine, engine, "engine")
+    if is_spark_frame(data):
+        if engine == "disk" or output is not None:
+            raise ParameterError(
+                "a DataFrame of Spark is protected by engine=spark and comes back as one; leave out output= and "
+                "engine=disk, and write release.data"
+            )
+        return "spark"
     if engine == "local":
         if output is not None:
             raise ParameterError(
@@ -145,8 +186,10 @@ def chosen_engine(engine: str, data: Any, output: str | Path | None) -> str:
         raise ParameterError(f"engine={engine} writes a folder or a file of Parquet, not {output}; name one of these")
     if output is None:
         raise ParameterError(f'engine={engine} writes the release itself; name a folder or a file in output="..."')
-    if engine == "disk" or not isinstance(data, str | Path):
-        return engine if engine == "disk" else "local"
+    if engine in {"disk", "spark"}:
+        return engine
+    if not isinstance(data, str | Path):
+        return "local"
     parquet = Path(data).is_dir() or Path(data).suffix.casefold() == ".parquet" or "*" in str(data)
     if parquet and (is_folder_output(output) or not _fits(open_parts(Path(data)))):
         return "disk"
@@ -172,12 +215,15 @@ def _fits(source: ParquetParts) -> bool:
 
 
 def protect_by_engine(
-    given: Mapping[str, Any], changes: Mapping[str, Any], make_plan: Callable[[Schema], Plan], reading: ReadOptions
-) -> PartitionedRelease:
-    """Protect Parquet files into a folder or a file, with memory that does not depend on the number of rows.
+    engine: str, given: Mapping[str, Any], changes: Mapping[str, Any], make_plan: Callable[[Schema], Plan],
+    reading: ReadOptions,
+) -> PartitionedRelease:  # fmt: skip
+    """Protect a table in parts: Parquet files into a folder or a file, or a DataFrame of Spark into another one.
 
     Parameters
     ----------
+    engine
+        ``disk`` or ``spark``.
     given
         The arguments of :func:`shoal.protect`.
     changes
@@ -187,46 +233,65 @@ def protect_by_engine(
     reading
         Read options, of which Parquet has none.
     """
-    data, target = given["data"], Path(given["output"])
-    if not isinstance(data, str | Path):
-        raise ParameterError("engine=disk reads Parquet files; name the path of a file, a folder or a pattern")
+    data = given["data"]
     if given["previous"] is not None:
         raise ParameterError("previous= needs the whole table in memory; leave it out, or take engine=local")
     if reading.given():
         raise ParameterError(f"read options ({', '.join(reading.given())}) apply to text files only")
-    source = open_parts(Path(data))
+    accepted = Accepted(given["accept_loss"], given["accept_derived"], given["accept_relinking"])
+    if is_spark_frame(data):
+        return _protect_frame(data, given, changes, make_plan, accepted)
+    if not isinstance(data, str | Path):
+        raise ParameterError(f"engine={engine} reads Parquet files; name the path of a file, a folder or a pattern")
+    source, target = open_parts(Path(data)), Path(given["output"])
     head = read_head(Path(data), unread=stated_identifiers(given["schema"], changes))
     plan = make_plan(complete_schema(head, given["schema"], changes))
-    check_engine_plan(plan, "disk")
-    accepted = Accepted(given["accept_loss"], given["accept_derived"], given["accept_relinking"])
+    check_engine_plan(plan, engine)
     inputs = (Path(data), *source.files) if Path(data).exists() else source.files
     write = _write_folder if is_folder_output(target) else _write_file
-    return write(source, plan, target, inputs, accepted, given)
+    if engine == "disk":
+        return write(partial(protect_to_folder, source, plan, accepted=accepted), target, inputs, given)
+    from shoal.engines import spark
+
+    with spark_session() as session:
+        run = partial(spark.protect_to_folder, session, source, plan, accepted=accepted)
+        return write(run, target, inputs, given)
+
+
+def _protect_frame(
+    frame: Any, given: Mapping[str, Any], changes: Mapping[str, Any], make_plan: Callable[[Schema], Plan],
+    accepted: Accepted,
+) -> SparkRelease:  # fmt: skip
+    from shoal.engines.spark import frame_schema_table, protect_frame
+    from shoal.engines.spark_sources import check_frame
+
+    check_frame(frame)
+    plan = make_plan(complete_schema(Table.from_native(frame_schema_table(frame)), given["schema"], changes))
+    check_engine_plan(plan, "spark")
+    return SparkRelease(*protect_frame(frame, plan, accepted=accepted, progress=given["progress"]))
 
 
 def _write_folder(
-    source: ParquetParts, plan: Plan, target: Path, inputs: tuple[Path, ...], accepted: Accepted,
-    given: Mapping[str, Any],
-) -> PartitionedRelease:  # fmt: skip
+    run: Callable[..., PartsRelease], target: Path, inputs: tuple[Path, ...], given: Mapping[str, Any]
+) -> PartitionedRelease:
     check_folder_output(target, inputs=inputs, overwrite=given["overwrite"])
     with private_folder(target) as folder:
-        found = protect_to_folder(source, plan, folder, accepted=accepted, progress=given["progress"])
+        found = run(folder, progress=given["progress"])
         finish_folder(folder / "new", found.manifest)
         place_folder(folder / "new", target)
     return PartitionedRelease(found, [target])
 
 
 def _write_file(
-    source: ParquetParts, plan: Plan, target: Path, inputs: tuple[Path, ...], accepted: Accepted,
-    given: Mapping[str, Any],
-) -> PartitionedRelease:  # fmt: skip
+    run: Callable[..., PartsRelease], target: Path, inputs: tuple[Path, ...], given: Mapping[str, Any]
+) -> PartitionedRelease:
     if target.suffix.casefold() != ".parquet":
-        raise ParameterError(f"engine=disk writes a folder, or a file that ends in .parquet, not {target.name}")
+        raise ParameterError(
+            f"engine={given['engine']} writes a folder, or a file that ends in .parquet, not {target.name}"
+        )
     manifest = check_targets(target, None, None, inputs=inputs, overwrite=given["overwrite"])
     with private_folder(target) as folder:
-        found = protect_to_folder(
-            source, plan, folder, single=target.name, accepted=accepted, progress=given["progress"]
-        )
+        found = run(folder, single=target.name, progress=given["progress"])
         text = json_text(found.manifest) + "\n"
         staged = folder / "new" / target.name
 

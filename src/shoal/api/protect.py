@@ -118,7 +118,7 @@ def protect(
     Parameters
     ----------
     data
-        A pandas, polars or pyarrow table, or the path of a file.
+        A pandas, polars or pyarrow table, a DataFrame of Spark, or the path of a file.
     k
         Minimum number of records with identical quasi-identifiers; of different persons where there is a unit.
     quasi
@@ -263,7 +263,8 @@ def protect(
         otherwise :class:`shoal.errors.DerivedNotAccepted` is raised.
     engine
         Where the plan is run: ``local`` (in memory), ``disk`` (Parquet files of any size, with memory that does not
-        depend on the number of rows), or ``auto`` (``disk`` where memory will not do).
+        depend on the number of rows), ``spark`` (the same on a cluster), or ``auto`` (``disk`` where memory will not
+        do). A DataFrame of Spark is protected by ``spark``, and the data of the release is one, too.
     output
         For engines that write the release themselves: a folder, or a file that ends in ``.parquet``.
     overwrite
@@ -302,11 +303,12 @@ def protect(
     def make_plan(full_schema: Schema) -> Plan:
         return Plan(full_schema, requirements, call, decimals, sums, reading, persons, keep_moments)
 
-    if engine != "local" or output is not None:
+    if engine != "local" or output is not None or type(data).__module__.startswith("pyspark.sql"):
         from shoal.api.partitioned import chosen_engine, protect_by_engine
 
-        if chosen_engine(engine, data, output) != "local":
-            return protect_by_engine(given, changes, make_plan, reading)
+        chosen = chosen_engine(engine, data, output)
+        if chosen != "local":
+            return protect_by_engine(chosen, given, changes, make_plan, reading)
     table, full_schema = load(
         data, schema, changes, reading, progress, read_identifiers=read_identifiers or previous is not None
     )

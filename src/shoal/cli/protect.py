@@ -55,7 +55,8 @@ def protect_command(
     engine: Annotated[
         str,
         typer.Option(
-            help="Where to run: local (in memory), disk (Parquet beyond memory), or auto (disk where memory is short)."
+            help="Where to run: local (in memory), disk (Parquet beyond memory), spark (a cluster), or auto (local or "
+            "disk, as memory allows)."
         ),
     ] = "local",
     force: flags.Force = False,

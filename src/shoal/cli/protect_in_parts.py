@@ -1,4 +1,4 @@
-"""``shoal protect --engine disk``: a table that is protected in parts, from Parquet to Parquet."""
+"""``shoal protect --engine disk|spark``: a table that is protected in parts, from Parquet to Parquet."""
 
 from __future__ import annotations
 

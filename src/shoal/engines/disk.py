@@ -9,60 +9,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from shoal.core.progress import SILENT, Progress
-from shoal.engines.leaf_figures import LeafFigures
+from shoal.engines.chunks import Chunk
 from shoal.engines.partition import LEAF_RECORDS
-from shoal.engines.partitioned_run import Chunk, PartitionedRun, Rows
-from shoal.engines.parts_evidence import ReleasedColumns, check_parts_loss, parts_manifest, parts_remarks
-from shoal.engines.recount_parts import BUCKET_ROWS, BucketedRows, PartsRecount
+from shoal.engines.partitioned_run import PartitionedRun, Rows
+from shoal.engines.parts_evidence import Accepted, PartsRelease, ReleasedColumns, finished_release
+from shoal.engines.recount_parts import BUCKET_ROWS, BucketedRows
 from shoal.engines.spill import Spill
 from shoal.errors import RequirementNotMet, json_text
-from shoal.flow.remarks import Remark, check_accepted
 from shoal.schema.plan import JsonDict, Plan
 from shoal.tables.parquet_parts import ParquetParts
-from shoal.tables.parquet_release import ParquetFolder
+from shoal.tables.parquet_release import ParquetFiles, ParquetFolder
 
 MANIFEST, SUCCESS = "_manifest.json", "_SUCCESS"
 """Names in an output folder; readers of Parquet leave out names that begin with an underscore."""
-
-
-@dataclass(frozen=True)
-class Accepted:
-    """What a user accepts: loss, columns that give protected ones back, rows that can be linked again."""
-
-    loss: bool = False
-    derived: bool = False
-    relinking: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class PartsRelease:
-    """What a release in parts achieved.
-
-    Parameters
-    ----------
-    plan
-        What was done.
-    figures
-        Counts and sums over all parts.
-    counted
-        What was counted on the files of the release.
-    manifest
-        What was done, as a dictionary without values of records.
-    remarks
-        What a person should know before the table is released.
-    """
-
-    plan: Plan
-    figures: LeafFigures
-    counted: PartsRecount
-    manifest: JsonDict
-    remarks: tuple[Remark, ...]
 
 
 def protect_to_folder(
@@ -93,7 +57,6 @@ def protect_to_folder(
     release
         Raises where a requirement is violated in what was written, or something is not accepted.
     """
-    accepted = accepted or Accepted()
     rows_folder = folder / "rows"
     rows_folder.mkdir(0o700)
 
@@ -110,9 +73,7 @@ def protect_to_folder(
             _keep_owners(owners, chunk.owners, number)
     written.close()
     owners.finish()
-    planned, figures = run.planned, run.figures
-    assert planned is not None
-    assert figures is not None
+    assert run.planned is not None
     progress.stage("verifying", source.n_rows)
     buckets = BucketedRows(plan, source.n_rows, Spill(rows_folder, "buckets"), bucket_rows=bucket_rows)
     records = 0
@@ -123,20 +84,18 @@ def protect_to_folder(
         progress.advance(table.num_rows)
     if records != source.n_rows:
         raise RequirementNotMet("the files that were written lack rows; nothing was released")
-    counted = buckets.count(planned.partition.encoding.confidential)
+    counted = buckets.count(run.planned.partition.encoding.confidential)
     owners.remove()
-    remarks = parts_remarks(run, planned, figures, noted, counted)
-    if not accepted.loss:
-        check_parts_loss(planned.profile, figures, noted, plan.requirements.k)
-    check_accepted(remarks, relinking=accepted.relinking, derived=accepted.derived)
-    output = {
+    output = release_files(written, records, single)
+    return finished_release(run, noted, counted, output, written.names, accepted)
+
+
+def release_files(written: ParquetFiles, records: int, single: str | None) -> JsonDict:
+    """Return shape, fingerprint and files of a release, for the manifest."""
+    return {
         "records": records, "columns": len(written.names), "fingerprint": f"sha256:{written.fingerprint()}",
         **file_entries(written.files, single),
     }  # fmt: skip
-    manifest = parts_manifest(
-        run, figures, counted, remarks, columns=len(source.names), output=output, names=written.names
-    )
-    return PartsRelease(plan, figures, counted, manifest, remarks)
 
 
 def finish_folder(folder: Path, manifest: JsonDict) -> None:

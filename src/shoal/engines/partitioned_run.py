@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import shake_256
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,20 +16,20 @@ from numpy.typing import NDArray
 
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
+from shoal.engines.chunks import CHUNK_ROWS, ORDER, Chunk, order_draws, ordered_chunk, released_rows
 from shoal.engines.leaf_figures import LeafFigures, joined_runs, total_figures
 from shoal.engines.leaf_job import ROW, LeafRelease, protect_part
-from shoal.engines.partition import LARGEST_LEAF, LEAF_RECORDS, Job, Jobs, Partition, piece_of
+from shoal.engines.partition import LEAF_RECORDS, Job, Jobs, Partition, piece_of
 from shoal.engines.planning import LeafCounter, Planned, numbered, part_plan, plan_rows, read_names
-from shoal.engines.profile import followed_column
 from shoal.engines.repair import (
     GROUP,
     group_part,
-    group_places,
-    numbered_groups,
+    pieces_of_groups,
     recode_part,
     refine_part,
     repair_passes,
     repair_trees,
+    travelling,
 )
 from shoal.errors import DataError
 from shoal.flow.group import MethodRun
@@ -38,11 +37,7 @@ from shoal.schema.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow_types import selected_rows
 
-CHUNK_ROWS = 131_072
-"""The rows of a chunk of the release, a row group of its files."""
 HEAD_ROWS = 1_000
-ORDER, OWNER = "__shoal_order", "__shoal_owner"
-_DRAWN_ROWS = 65_536
 
 
 class RowSource(Protocol):
@@ -119,14 +114,6 @@ class RowsInMemory:
         self.kept = {}
 
 
-@dataclass(frozen=True, eq=False)
-class Chunk:
-    """Released rows in their final order, and the persons or households that they belong to, if any."""
-
-    table: Any
-    owners: Any
-
-
 @dataclass(eq=False)
 class PartitionedRun:
     """A plan that is run on a table in parts.
@@ -193,11 +180,12 @@ class PartitionedRun:
         for first, batch in self.source.batches(self.names):
             leaves = counter.add(Table.from_native(batch))
             count = batch.num_rows
-            kept = numbered(batch, np.arange(first, first + count, dtype=np.int64))
+            numbers = np.arange(first, first + count, dtype=np.int64)
+            kept = numbered(batch, numbers)
             if self.plan.schema.random_order:
                 import pyarrow as pa
 
-                kept = kept.append_column(ORDER, pa.array(order_draws(self.order_key, first, count)))
+                kept = kept.append_column(ORDER, pa.array(order_draws(self.order_key, numbers)))
             rows.add(kept, leaves)
             self.progress.advance(count)
         rows.finish()
@@ -234,45 +222,39 @@ class PartitionedRun:
         trees = repair_trees(self.planned, passes, self.leaf_records)
         runs: tuple[MethodRun, ...] = ()
         waiting = self.make_rows("groups-0")
-        for number, (_, part) in enumerate(self._parts(rows, jobs)):
+        for _, part in self._parts(rows, jobs):
             labels, ran = group_part(part.select(self.names), plan, encoding)
             runs = joined_runs((*runs, *ran))
-            self._travel(part, labels, number, trees[0], waiting)
+            self._travel(part, labels, trees[0], waiting)
         rows.remove()
         found: list[LeafFigures] = []
         for number in range(passes):
             waiting.finish()
             after = self.make_rows(f"groups-{number + 1}")
-            for place, part in self._places(waiting):
+            for part in self._places(waiting):
                 inside = part.select(self.names)
                 labels = refine_part(inside, canonical_labels(part.column(GROUP).to_numpy()), plan, encoding, number)
                 if number + 1 < passes:
-                    self._travel(part, labels, place, trees[number + 1], after)
+                    self._travel(part, labels, trees[number + 1], after)
                 else:
                     found.append(self._release(part, recode_part(inside, labels, plan, encoding, runs), released))
             waiting.remove()
             waiting = after
         return [replace(found[0], runs=runs), *(replace(figures, runs=()) for figures in found[1:])]
 
-    def _travel(self, part: Any, labels: NDArray[np.int64], place: int, tree: Partition, waiting: Rows) -> None:
+    def _travel(self, part: Any, labels: NDArray[np.int64], tree: Partition, waiting: Rows) -> None:
         """Keep the rows of a part by the leaf of another tree that their groups belong to."""
-        import pyarrow as pa
-
-        kept = part.drop_columns([GROUP]) if GROUP in part.column_names else part
-        places = group_places(part.select(self.names), labels, tree)
-        waiting.add(kept.append_column(GROUP, pa.array(numbered_groups(labels, place))), places)
+        waiting.add(*travelling(part, self.names, labels, tree))
         self.progress.advance(part.num_rows)
 
-    def _places(self, waiting: Rows) -> Iterator[tuple[int, Any]]:
+    def _places(self, waiting: Rows) -> Iterator[Any]:
         """Return the rows of each leaf in the order of their numbers; a leaf that is too large in pieces of groups."""
         import pyarrow as pa
 
-        number = 0
         for key in waiting.keys():  # noqa: SIM118 - not a mapping
-            pieces = max(1, int(waiting.count(key) / (LARGEST_LEAF * self.leaf_records)))
+            pieces = pieces_of_groups(waiting.count(key), self.leaf_records)
             if pieces == 1:
-                yield number, pa.Table.from_batches(list(waiting.batches(key))).sort_by(ROW)
-                number += 1
+                yield pa.Table.from_batches(list(waiting.batches(key))).sort_by(ROW)
                 continue
             divided = self.make_rows(f"pieces-of-groups-{key}")
             for batch in waiting.batches(key):
@@ -280,8 +262,7 @@ class PartitionedRun:
                 divided.add(pa.Table.from_batches([batch]), piece_of(groups, np.full(groups.size, pieces)))
             divided.finish()
             for piece in divided.keys():  # noqa: SIM118 - not a mapping
-                yield number, pa.Table.from_batches(list(divided.batches(piece))).sort_by(ROW)
-                number += 1
+                yield pa.Table.from_batches(list(divided.batches(piece))).sort_by(ROW)
             divided.remove()
 
     def _protect(self, part: Any, released: Rows) -> LeafFigures:
@@ -295,18 +276,7 @@ class PartitionedRun:
         import pyarrow as pa
 
         self.progress.advance(part.num_rows)
-        table, rows = release.table, part.column(ROW).to_numpy()
-        table = table.append_column(ROW, part.column(ROW))
-        followed = followed_column(self.plan)
-        if followed is not None:
-            table = table.append_column(OWNER, part.column(followed))
-        chunks = -(-self.source.n_rows // CHUNK_ROWS)
-        if self.plan.schema.random_order:
-            draws = part.column(ORDER).to_numpy()
-            table = table.append_column(ORDER, part.column(ORDER))
-            keys = np.minimum((draws >> np.uint64(11)) * (2.0**-53) * chunks, chunks - 1).astype(np.int64)
-        else:
-            keys = rows // CHUNK_ROWS
+        table, keys = released_rows(part, release.table, self.plan, self.source.n_rows)
         if self._schema is None:
             self._schema = pa.schema([field.remove_metadata() for field in table.schema])
         released.add(table.cast(self._schema), keys)
@@ -315,33 +285,11 @@ class PartitionedRun:
     def _chunk(self, released: Rows, key: int) -> Chunk:
         import pyarrow as pa
 
-        from shoal.tables.clean_copy import clean_copy
-
         table = pa.Table.from_batches(list(released.batches(key)))
-        by = [(ORDER, "ascending"), (ROW, "ascending")] if ORDER in table.column_names else [(ROW, "ascending")]
-        table = table.sort_by(by)
-        owners = table.column(OWNER) if OWNER in table.column_names else None
-        shown = table.select([name for name in table.column_names if name not in {ROW, ORDER, OWNER}])
         self.progress.advance(table.num_rows)
-        return Chunk(clean_copy(Table.from_native(shown)).native, owners)
+        return ordered_chunk(table)
 
     _schema: Any = None
-
-
-def order_draws(key: bytes, first: int, count: int) -> NDArray[np.uint64]:
-    """Return a random number for each of some rows, by whose order they are released; nothing but the key gives it.
-
-    Examples
-    --------
-    >>> whole = order_draws(bytes(32), 0, 200_000)
-    >>> bool((order_draws(bytes(32), 70_000, 10) == whole[70_000:70_010]).all())
-    True
-    """
-    blocks = range(first // _DRAWN_ROWS, (first + count - 1) // _DRAWN_ROWS + 1)
-    texts = [shake_256(key + b"order of rows" + number.to_bytes(8, "big")).digest(8 * _DRAWN_ROWS) for number in blocks]
-    draws = np.frombuffer(b"".join(texts), "<u8")
-    start = first - blocks[0] * _DRAWN_ROWS
-    return draws[start : start + count].astype(np.uint64)
 
 
 @dataclass(frozen=True, eq=False)

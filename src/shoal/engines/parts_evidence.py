@@ -7,13 +7,13 @@ that look like identifiers, rows that can be put together again) is searched for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 
 from shoal.engines.leaf_figures import LeafFigures
-from shoal.engines.partitioned_run import PartitionedRun
 from shoal.engines.planning import CHECKED_RECORDS, Planned
 from shoal.engines.profile import Numbers, Profile, followed_column
 from shoal.engines.recount_parts import PartsRecount
@@ -21,7 +21,7 @@ from shoal.errors import LossNotAccepted
 from shoal.flow.derived_columns import find_derived
 from shoal.flow.manifest import ManifestParts, manifest_of_parts, stated_plan_digest
 from shoal.flow.relinked import person_remarks
-from shoal.flow.remarks import HEAVY_LOSS, Remark, cell_remarks, known_remarks
+from shoal.flow.remarks import HEAVY_LOSS, Remark, cell_remarks, check_accepted, known_remarks
 from shoal.flow.units import UnitIndex, positions
 from shoal.schema.column_words import looks_like_identifier
 from shoal.schema.columns import Recode, Role
@@ -32,6 +32,68 @@ from shoal.tables.value_codes import comparable_values
 LINKED_ROWS = 100_000
 """The most released rows, of complete persons, that are searched for columns by which they could be linked again."""
 _TEXTS = {Recode.RANGE, Recode.SET, Recode.HIERARCHY}
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What a user accepts: loss, columns that give protected ones back, rows that can be linked again."""
+
+    loss: bool = False
+    derived: bool = False
+    relinking: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class PartsRelease:
+    """What a release in parts achieved.
+
+    Parameters
+    ----------
+    plan
+        What was done.
+    figures
+        Counts and sums over all parts.
+    counted
+        What was counted on the files of the release.
+    manifest
+        What was done, as a dictionary without values of records.
+    remarks
+        What a person should know before the table is released.
+    """
+
+    plan: Plan
+    figures: LeafFigures
+    counted: PartsRecount
+    manifest: JsonDict
+    remarks: tuple[Remark, ...]
+
+
+class EngineRun(Protocol):
+    """A plan that an engine has run on a table in parts."""
+
+    @property
+    def plan(self) -> Plan:
+        """What was requested, completed for the whole table."""
+
+    @property
+    def inner(self) -> Plan:
+        """The plan for parts, without direct identifiers."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns that are read."""
+
+    @property
+    def leaf_records(self) -> int:
+        """The wanted number of rows of a part."""
+
+    @property
+    def planned(self) -> Planned | None:
+        """The partition of the table."""
+
+    @property
+    def figures(self) -> LeafFigures | None:
+        """Counts and sums over all parts."""
 
 
 class ReleasedColumns:
@@ -55,16 +117,24 @@ class ReleasedColumns:
         """Note some released rows, and the persons or households that they belong to."""
         shown = Table.from_native(table)
         for column in self.plan.schema.quasi:
-            few = comparable_values(shown.column(column.name)).unique()
-            if column.name in self._values:
-                few = pl.concat([self._values[column.name], few]).unique()
-            # two values show that a column varies; categories are counted, numbers need not be
-            self._values[column.name] = few if str(column.kind) != "numeric" else few.sort().head(2)
+            self._note(column.name, comparable_values(shown.column(column.name)).unique())
         if owners is None or self.plan.schema.unit != followed_column(self.plan):
             return
         persons = pl.Series(pl.from_arrow(owners))
         chosen = np.flatnonzero(persons.hash(seed=7).to_numpy() % np.uint64(self._share) == 0)
         self._linked.append(table.append_column("__shoal_owner", owners).take(chosen))
+
+    def join(self, other: ReleasedColumns) -> None:
+        """Take over what was noted about other rows of the release."""
+        for name, values in other._values.items():
+            self._note(name, values)
+        self._linked += other._linked
+
+    def _note(self, name: str, few: pl.Series) -> None:
+        if name in self._values:
+            few = pl.concat([self._values[name], few]).unique()
+        # two values show that a column varies; categories are counted, numbers need not be
+        self._values[name] = few if str(self.plan.schema[name].kind) != "numeric" else few.sort().head(2)
 
     def single_valued(self) -> list[str]:
         """Return the quasi-identifiers that have one value left."""
@@ -88,8 +158,35 @@ class ReleasedColumns:
         return [Remark(found.code, None, found.text) for found in person_remarks(self.plan, table, units)]
 
 
+def finished_release(
+    run: EngineRun, noted: ReleasedColumns, counted: PartsRecount, output: JsonDict, names: Sequence[str],
+    accepted: Accepted | None,
+) -> PartsRelease:  # fmt: skip
+    """Return the evidence of a release that was counted; raises where something is not accepted.
+
+    Parameters
+    ----------
+    run, noted, counted
+        What was done, noted about released rows, and counted on them.
+    output, names
+        Shape and files of the release, and its columns.
+    accepted
+        What is accepted; nothing if not given.
+    """
+    planned, figures = run.planned, run.figures
+    assert planned is not None
+    assert figures is not None
+    accepted = accepted or Accepted()
+    remarks = parts_remarks(run, planned, figures, noted, counted)
+    if not accepted.loss:
+        check_parts_loss(planned.profile, figures, noted, run.plan.requirements.k)
+    check_accepted(remarks, relinking=accepted.relinking, derived=accepted.derived)
+    manifest = parts_manifest(run, figures, counted, remarks, columns=len(run.names), output=output, names=names)
+    return PartsRelease(run.plan, figures, counted, manifest, remarks)
+
+
 def parts_remarks(
-    run: PartitionedRun, planned: Planned, figures: LeafFigures, released: ReleasedColumns, counted: PartsRecount
+    run: EngineRun, planned: Planned, figures: LeafFigures, released: ReleasedColumns, counted: PartsRecount
 ) -> tuple[Remark, ...]:
     """Return what a person should know before the table is released."""
     plan, sample = run.plan, planned.sample
@@ -157,7 +254,7 @@ def check_parts_loss(profile: Profile, figures: LeafFigures, released: ReleasedC
 
 
 def parts_manifest(
-    run: PartitionedRun, figures: LeafFigures, counted: PartsRecount, remarks: Sequence[Remark], *, columns: int,
+    run: EngineRun, figures: LeafFigures, counted: PartsRecount, remarks: Sequence[Remark], *, columns: int,
     output: JsonDict, names: Sequence[str],
 ) -> JsonDict:  # fmt: skip
     """Return the manifest of a release that was made in parts; it does not depend on the engine.

@@ -66,9 +66,8 @@ def read_names(schema: Schema) -> list[str]:
     return names
 
 
-def profile_batch(task: ProfileTask, first: int, batch: Any, share: float) -> tuple[Profile, Any]:
-    """Return the profile of a batch of rows, and its rows that belong to the sample with their numbers."""
-    rows = np.arange(first, first + batch.num_rows, dtype=np.int64)
+def profile_batch(task: ProfileTask, rows: Integers, batch: Any, share: float) -> tuple[Profile, Any]:
+    """Return the profile of a batch of rows with these numbers, and its rows that belong to the sample."""
     chosen = np.flatnonzero(in_sample(rows, share))
     return task.profile(Table.from_native(batch)), numbered(batch, rows).take(chosen)
 
@@ -105,7 +104,8 @@ def plan_rows(
     progress.stage("counting and sampling", records)
     profile, samples = None, []
     for first, batch in batches:
-        found, sampled = profile_batch(task, first, batch, share)
+        rows = np.arange(first, first + batch.num_rows, dtype=np.int64)
+        found, sampled = profile_batch(task, rows, batch, share)
         profile = found if profile is None else profile + found
         samples.append(sampled)
         progress.advance(batch.num_rows)

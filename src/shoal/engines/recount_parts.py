@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.engines.partitioned_run import OWNER, Rows
+from shoal.engines.chunks import OWNER
+from shoal.engines.partitioned_run import Rows
 from shoal.flow.released import Recount, recount_table
 from shoal.privacy.k_anonymity import Classes
 from shoal.privacy.value_encoding import ValueEncoding
@@ -28,6 +29,57 @@ from shoal.tables.value_codes import comparable_values
 BUCKET_ROWS = 1_000_000
 """The wanted number of rows of a bucket."""
 _SEED = 0x5EED
+
+
+@dataclass(frozen=True)
+class CountedClasses(Classes):
+    """Equivalence classes of a large table: each different size once, and how many classes have it.
+
+    Parameters
+    ----------
+    sizes, units, of, notes
+        As in :class:`shoal.privacy.k_anonymity.Classes`, with an entry for each different pair of sizes.
+    times
+        How many classes have these sizes.
+
+    Examples
+    --------
+    >>> counted = CountedClasses.of_sizes(Classes(np.array([5, 4, 5, 4, 4])))
+    >>> counted.size_histogram(), counted.k, counted.records_below(5)
+    ({4: 3, 5: 2}, 4, 12)
+    """
+
+    times: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @classmethod
+    def of_sizes(cls, *parts: Classes) -> CountedClasses:
+        """Return the classes of several parts of a table together."""
+        rows: dict[tuple[int, int], int] = {}
+        for part in parts:
+            times = part.times if isinstance(part, CountedClasses) else np.ones(part.sizes.size, np.int64)
+            units = np.zeros_like(part.sizes) if part.units is None else part.units
+            pairs, place = np.unique(np.column_stack([part.sizes, units]), axis=0, return_inverse=True)
+            totals = np.zeros(len(pairs), np.int64)
+            np.add.at(totals, place.ravel(), times)
+            for (size, unit), total in zip(pairs.tolist(), totals.tolist(), strict=True):
+                rows[size, unit] = rows.get((size, unit), 0) + total
+        keys = sorted(rows)
+        sizes, units = np.array(keys, np.int64).T
+        with_units = any(part.units is not None for part in parts)
+        times = np.array([rows[key] for key in keys], np.int64)
+        return cls(sizes, units if with_units else None, parts[0].of, (), times)
+
+    def size_histogram(self) -> dict[int, int]:
+        """Return how many classes there are of each size."""
+        found: dict[int, int] = {}
+        for size, times in zip(self.sizes.tolist(), self.times.tolist(), strict=True):
+            found[size] = found.get(size, 0) + times
+        return found
+
+    def records_below(self, k: int) -> int:
+        """Return how many records are in classes of fewer than k."""
+        below = self.counted < k
+        return int((self.sizes * self.times)[below].sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +101,33 @@ class PartsRecount:
     compared: dict[str, str] = field(default_factory=dict)
 
 
+class Buckets:
+    """Which bucket each released row is counted in, and the columns that are counted.
+
+    Parameters
+    ----------
+    plan
+        What is requested.
+    records
+        The number of rows that are expected.
+    bucket_rows
+        The wanted number of rows of a bucket.
+    """
+
+    def __init__(self, plan: Plan, records: int, bucket_rows: int = BUCKET_ROWS) -> None:
+        self.plan = plan
+        self.count = max(1, -(-records // bucket_rows))
+        confidential = plan.schema.named(Role.CONFIDENTIAL) if plan.requirements.beyond_k else []
+        self.names = list(dict.fromkeys([*plan.schema.known_columns, *confidential]))
+
+    def of(self, table: Any, owners: Any = None) -> tuple[Any, NDArray[np.int64]]:
+        """Return what is counted of released rows (a pyarrow Table), with the persons that k counts, and buckets."""
+        found = table.select(self.names)
+        if owners is not None and self.plan.of != Of.ROWS:
+            found = found.append_column(OWNER, owners)
+        return found, bucket_numbers(Table.from_native(table), self.plan.schema.protected, self.count)
+
+
 class BucketedRows:
     """Released rows in buckets, to be counted.
 
@@ -66,16 +145,11 @@ class BucketedRows:
 
     def __init__(self, plan: Plan, records: int, rows: Rows, *, bucket_rows: int = BUCKET_ROWS) -> None:
         self.plan, self.rows = plan, rows
-        self.buckets = max(1, -(-records // bucket_rows))
-        confidential = plan.schema.named(Role.CONFIDENTIAL) if plan.requirements.beyond_k else []
-        self.names = list(dict.fromkeys([*plan.schema.known_columns, *confidential]))
+        self.buckets = Buckets(plan, records, bucket_rows)
 
     def add(self, table: Any, owners: Any = None) -> None:
         """Take released rows (a pyarrow Table) with the persons or households that k counts."""
-        found = table.select(self.names)
-        if owners is not None and self.plan.of != Of.ROWS:
-            found = found.append_column(OWNER, owners)
-        self.rows.add(found, bucket_numbers(Table.from_native(table), self.plan.schema.protected, self.buckets))
+        self.rows.add(*self.buckets.of(table, owners))
 
     def count(self, whole: Sequence[ValueEncoding]) -> PartsRecount:
         """Count all buckets; raises where a requirement is violated.
@@ -88,25 +162,46 @@ class BucketedRows:
         import pyarrow as pa
 
         self.rows.finish()
-        schema, requirements = self.plan.schema, self.plan.requirements
-        parts: list[Recount] = []
-        achieved: dict[str, dict[str, float]] = {}
-        compared: dict[str, str] = {}
-        compared_with = whole if self.buckets > 1 or whole else ()
-        for key in self.rows.keys():  # noqa: SIM118 - not a mapping
-            table = pa.Table.from_batches(list(self.rows.batches(key)))
-            owners = None
-            if OWNER in table.column_names:
-                values = comparable_values(Table.from_native(table.select([OWNER])).column(OWNER))
-                owners = values.rank("dense").to_numpy().astype(np.int64) - 1
-                table = table.drop_columns([OWNER])
-            found = recount_table(Table.from_native(table), schema, requirements, owners, whole=compared_with)
-            parts.append(found)
-            if found.assessment is not None:
-                compared |= found.compared
-                _note_worst(achieved, found.assessment.achieved(requirements))
+        found = [
+            recount_bucket(pa.Table.from_batches(list(self.rows.batches(key))), self.plan, whole)
+            for key in self.rows.keys()  # noqa: SIM118 - not a mapping
+        ]
         self.rows.remove()
-        return PartsRecount(_joint(parts), achieved, compared)
+        return total_recount(found)
+
+
+def recount_bucket(table: Any, plan: Plan, whole: Sequence[ValueEncoding]) -> PartsRecount:
+    """Count the rows of a bucket; raises where a requirement is violated.
+
+    Parameters
+    ----------
+    table
+        The rows as a pyarrow Table.
+    plan
+        What is requested.
+    whole
+        The distributions of confidential attributes in the whole table.
+    """
+    owners = None
+    if OWNER in table.column_names:
+        values = comparable_values(Table.from_native(table.select([OWNER])).column(OWNER))
+        owners = values.rank("dense").to_numpy().astype(np.int64) - 1
+        table = table.drop_columns([OWNER])
+    found = recount_table(Table.from_native(table), plan.schema, plan.requirements, owners, whole=whole)
+    achieved: dict[str, dict[str, float]] = {}
+    if found.assessment is not None:
+        _note_worst(achieved, found.assessment.achieved(plan.requirements))
+    return PartsRecount(_joint([found]), achieved, dict(found.compared))
+
+
+def total_recount(parts: Sequence[PartsRecount]) -> PartsRecount:
+    """Return what was found in all buckets together."""
+    achieved: dict[str, dict[str, float]] = {}
+    compared: dict[str, str] = {}
+    for part in parts:
+        compared |= part.compared
+        _note_worst(achieved, {name: (one["requested"], one["achieved"], True) for name, one in part.achieved.items()})
+    return PartsRecount(_joint([part.recount for part in parts]), achieved, compared)
 
 
 def bucket_numbers(table: Table, names: Sequence[str], buckets: int) -> NDArray[np.int64]:
@@ -131,7 +226,7 @@ def _note_worst(worst: dict[str, dict[str, float]], found: dict[str, tuple[float
 
 def _joint(parts: Sequence[Recount]) -> Recount:
     return Recount(
-        _joint_classes([part.classes for part in parts]),
+        CountedClasses.of_sizes(*(part.classes for part in parts)),
         with_weight=_joint_further([part.with_weight for part in parts]),
         with_known=_joint_further([part.with_known for part in parts]),
     )
@@ -139,11 +234,4 @@ def _joint(parts: Sequence[Recount]) -> Recount:
 
 def _joint_further(parts: Sequence[Classes | None]) -> Classes | None:
     known = [part for part in parts if part is not None]
-    return _joint_classes(known) if known else None
-
-
-def _joint_classes(parts: Sequence[Classes]) -> Classes:
-    units = [part.units for part in parts if part.units is not None]
-    return Classes(
-        np.concatenate([part.sizes for part in parts]), np.concatenate(units) if units else None, parts[0].of
-    )  # fmt: skip
+    return CountedClasses.of_sizes(*known) if known else None

@@ -8,6 +8,7 @@ whole groups travel, so no part ever has a group of fewer than k, whatever its c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from shoal.core.grouping import Grouping, Groups, ordered_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.engines.cut_tree import Floats, Integers
 from shoal.engines.leaf_figures import leaf_figures
-from shoal.engines.leaf_job import LeafRelease
-from shoal.engines.partition import Cutting, Partition, cut_values, make_partition
+from shoal.engines.leaf_job import ROW, LeafRelease
+from shoal.engines.partition import LARGEST_LEAF, Cutting, Partition, cut_values, make_partition
 from shoal.engines.planning import Planned
 from shoal.flow.column_costs import column_costs
 from shoal.flow.encoding import Encoding
@@ -167,6 +168,26 @@ def recode_part(
     return LeafRelease(to_arrow(recoded.table), leaf_figures(prepared, grouped, recoded))
 
 
-def numbered_groups(labels: Integers, place: int) -> Integers:
-    """Return group numbers that are different for every part: the number of the part, then that of the group."""
-    return (np.int64(place) << np.int64(32)) + labels
+def travelling(part: Any, names: Sequence[str], labels: Integers, tree: Partition) -> tuple[Any, Integers]:
+    """Return the rows of a part with the group of each, and the leaf of another tree that the group belongs to.
+
+    A group is called by the number of its first row, so that its name does not depend on where it was made.
+    """
+    import pyarrow as pa
+
+    kept = part.drop_columns([GROUP]) if GROUP in part.column_names else part
+    first = np.full(int(labels.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, labels, part.column(ROW).to_numpy())
+    places = group_places(part.select(names), labels, tree)
+    return kept.append_column(GROUP, pa.array(first[labels])), places
+
+
+def pieces_of_groups(records: int, leaf_records: int) -> int:
+    """Return in how many pieces the groups of a leaf are divided that has so many rows.
+
+    Examples
+    --------
+    >>> pieces_of_groups(900, 200), pieces_of_groups(300, 200)
+    (2, 1)
+    """
+    return max(1, int(records / (LARGEST_LEAF * leaf_records)))

@@ -59,6 +59,14 @@ class LeafValues:
             known = column.codes >= 0
             np.add.at(counts, (leaves[known], column.codes[known]), 1)
 
+    def join(self, counts: Sequence[Integers], part: Table) -> None:
+        """Add counts of other rows; ``part`` holds rows of the same table, for the types of its columns."""
+        schema, requirements = self.partition.plan.schema, self.partition.plan.requirements
+        named = [schema[name] for name in schema.named(Role.CONFIDENTIAL)]
+        _, self.columns = confidential_values(part, named, requirements, self.partition.encoding.confidential)
+        before = self.counts or [np.zeros_like(found) for found in counts]
+        self.counts = [one + other for one, other in zip(before, counts, strict=True)]
+
     def joined(self, records: Integers) -> list[tuple[int, ...]]:
         """Return the sets of leaves that are protected together, where that is more than one."""
         found: list[tuple[int, ...]] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoal.errors import DataError, FileProblem, SchemaError
 from shoal.tables.arrow_types import is_unusual
@@ -19,6 +19,15 @@ from shoal.tables.folders import folder_files, partition_values
 
 BATCH_ROWS = 131_072
 """The most rows that are read at a time."""
+
+
+class RowGroup(NamedTuple):
+    """A row group of one of several files, and the number of its first row in the whole table."""
+
+    file: int
+    group: int
+    first: int
+    rows: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +40,8 @@ class ParquetParts:
         The file, folder or pattern.
     files
         The files in the order of their names.
-    counts
-        The number of rows of each file.
+    groups
+        The number of rows of each row group, file by file.
     schema
         Names and types of the columns (a pyarrow schema without metadata); those of partitions are last.
     partitions
@@ -43,13 +52,18 @@ class ParquetParts:
 
     path: Path
     files: tuple[Path, ...]
-    counts: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
     schema: Any
     partitions: dict[str, list[Any]]
     bytes: int
 
     def __repr__(self) -> str:
         return f"<ParquetParts: {self.n_rows:,} rows in {len(self.files)} files>"
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The number of rows of each file."""
+        return tuple(sum(rows) for rows in self.groups)
 
     @property
     def n_rows(self) -> int:
@@ -69,6 +83,16 @@ class ParquetParts:
             first += count
         return found
 
+    def row_groups(self) -> list[RowGroup]:
+        """Return the row groups that have rows, in the order of their rows."""
+        found, first = [], 0
+        for file, groups in enumerate(self.groups):
+            for group, rows in enumerate(groups):
+                if rows:
+                    found.append(RowGroup(file, group, first, rows))
+                first += rows
+        return found
+
     def batches(self, names: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[tuple[int, Any]]:
         """Return the table in parts: the number of the first row of each, and the part as a pyarrow Table.
 
@@ -79,29 +103,36 @@ class ParquetParts:
         rows
             The most rows of a part.
         """
-        import pyarrow as pa
-
-        kept = pa.schema([self.schema.field(name) for name in names])
         offsets = self.offsets()
         for number, file in enumerate(self.files):
             first = offsets[file]
-            for part in self._file_batches(file, number, kept, rows):
+            for part in self._file_batches(number, None, names, rows):
                 yield first, part
                 first += part.num_rows
 
-    def _file_batches(self, file: Path, number: int, kept: Any, rows: int) -> Iterator[Any]:
+    def group_batches(self, group: RowGroup, names: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[tuple[int, Any]]:
+        """Return a row group in parts, as :meth:`batches` returns the whole table."""
+        first = group.first
+        for part in self._file_batches(group.file, group, names, rows):
+            yield first, part
+            first += part.num_rows
+
+    def _file_batches(self, number: int, group: RowGroup | None, names: Sequence[str], rows: int) -> Iterator[Any]:
         import pyarrow as pa
         from pyarrow import parquet
 
+        file, kept = self.files[number], pa.schema([self.schema.field(name) for name in names])
         stored = [name for name in kept.names if name not in self.partitions]
         try:
             with parquet.ParquetFile(file, pre_buffer=False) as opened:
                 if opened.metadata.num_rows != self.counts[number]:
                     raise FileProblem(f"{file} changed while it was read; protect it again")
                 if not stored:
-                    yield from self._partition_batches(number, kept, rows)
+                    left = self.counts[number] if group is None else group.rows
+                    yield from self._partition_batches(number, kept, rows, left)
                     return
-                for batch in opened.iter_batches(batch_size=rows, columns=stored):
+                chosen = None if group is None else [group.group]
+                for batch in opened.iter_batches(batch_size=rows, row_groups=chosen, columns=stored):
                     part = pa.Table.from_batches([batch]).select(stored).replace_schema_metadata(None)
                     for name in kept.names:
                         if name in self.partitions:
@@ -115,10 +146,9 @@ class ParquetParts:
                 f"{file} cannot be read as Parquet: it is corrupt, truncated or in another format"
             ) from error
 
-    def _partition_batches(self, number: int, kept: Any, rows: int) -> Iterator[Any]:
+    def _partition_batches(self, number: int, kept: Any, rows: int, left: int) -> Iterator[Any]:
         import pyarrow as pa
 
-        left = self.counts[number]
         while left:
             size = min(left, rows)
             values = [pa.repeat(pa.scalar(self.partitions[f.name][number], f.type), size) for f in kept]
@@ -153,16 +183,16 @@ def open_parts(path: Path) -> ParquetParts:
             )
         root, files = path.parent, [path]
     footers = [_footer(file) for file in files]
-    counts = tuple(int(footer[1]) for footer in footers)
-    if not sum(counts):
+    groups = tuple(footer[1] for footer in footers)
+    if not sum(map(sum, groups)):
         raise DataError(f"{path} has columns but no records")
     schema = _joint_schema(path, files, [footer[0] for footer in footers])
     partitions, schema = _with_partitions(path, root, files, schema)
-    return ParquetParts(path, tuple(files), counts, schema, partitions, sum(footer[2] for footer in footers))
+    return ParquetParts(path, tuple(files), groups, schema, partitions, sum(footer[2] for footer in footers))
 
 
-def _footer(file: Path) -> tuple[Any, int, int]:
-    """Return schema, number of rows and bytes without compression of a file."""
+def _footer(file: Path) -> tuple[Any, tuple[int, ...], int]:
+    """Return schema, number of rows of each row group, and bytes without compression of a file."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -170,9 +200,9 @@ def _footer(file: Path) -> tuple[Any, int, int]:
     try:
         with parquet.ParquetFile(file, pre_buffer=False) as opened:
             metadata = opened.metadata
-            size = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+            groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
             schema = pa.schema([field.remove_metadata() for field in opened.schema_arrow])
-            return schema, metadata.num_rows, size
+            return schema, tuple(group.num_rows for group in groups), sum(group.total_byte_size for group in groups)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise FileProblem(f"{file} cannot be read as Parquet: it is corrupt, truncated or in another format") from error
 
