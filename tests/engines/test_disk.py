@@ -75,6 +75,7 @@ def test_protect_writes_a_folder_with_manifest_and_mark(folder, tmp_path):
     manifest = json.loads((tmp_path / "safe" / "_manifest.json").read_text())
     assert manifest == json.loads(release.manifest_json())
     assert (manifest["groups"], manifest["loss"]) == (local.manifest["groups"], local.manifest["loss"])
+    assert manifest["input"] == local.manifest["input"]
     assert release.k == local.k
     assert release.loss.information_loss == local.loss.information_loss
     assert private(tmp_path) == []

@@ -87,7 +87,9 @@ def protect_to_folder(
     counted = buckets.count(run.planned.partition.encoding.confidential)
     owners.remove()
     output = release_files(written, records, single)
-    return finished_release(run, noted, counted, output, written.names, accepted)
+    return finished_release(
+        run, noted, counted, columns=len(source.names), output=output, names=written.names, accepted=accepted
+    )
 
 
 def release_files(written: ParquetFiles, records: int, single: str | None) -> JsonDict:

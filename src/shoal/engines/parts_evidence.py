@@ -80,10 +80,6 @@ class EngineRun(Protocol):
         """The plan for parts, without direct identifiers."""
 
     @property
-    def names(self) -> Sequence[str]:
-        """The columns that are read."""
-
-    @property
     def leaf_records(self) -> int:
         """The wanted number of rows of a part."""
 
@@ -159,8 +155,8 @@ class ReleasedColumns:
 
 
 def finished_release(
-    run: EngineRun, noted: ReleasedColumns, counted: PartsRecount, output: JsonDict, names: Sequence[str],
-    accepted: Accepted | None,
+    run: EngineRun, noted: ReleasedColumns, counted: PartsRecount, *, columns: int, output: JsonDict,
+    names: Sequence[str], accepted: Accepted | None,
 ) -> PartsRelease:  # fmt: skip
     """Return the evidence of a release that was counted; raises where something is not accepted.
 
@@ -168,6 +164,8 @@ def finished_release(
     ----------
     run, noted, counted
         What was done, noted about released rows, and counted on them.
+    columns
+        The number of columns of the input.
     output, names
         Shape and files of the release, and its columns.
     accepted
@@ -181,7 +179,7 @@ def finished_release(
     if not accepted.loss:
         check_parts_loss(planned.profile, figures, noted, run.plan.requirements.k)
     check_accepted(remarks, relinking=accepted.relinking, derived=accepted.derived)
-    manifest = parts_manifest(run, figures, counted, remarks, columns=len(run.names), output=output, names=names)
+    manifest = parts_manifest(run, figures, counted, remarks, columns=columns, output=output, names=names)
     return PartsRelease(run.plan, figures, counted, manifest, remarks)
 
 

@@ -266,7 +266,9 @@ def protect_to_folder(
         recount_by_group(_read_back(session, new, run.kinds, plan), plan)
         release = ParquetFiles(sorted(new.glob("*.parquet")))
         output = release_files(release, source.n_rows, single)
-        return finished_release(run, noted, counted, output, release.names, accepted)
+        return finished_release(
+            run, noted, counted, columns=len(source.names), output=output, names=release.names, accepted=accepted
+        )
 
 
 def protect_frame(
@@ -306,7 +308,10 @@ def protect_frame(
         data = data.drop(OWNER)
         recount_by_group(data, plan)
         output = {"records": source.n_rows, "columns": len(data.columns)}
-        return finished_release(run, noted, counted, output, data.columns, accepted), data
+        release = finished_release(
+            run, noted, counted, columns=len(frame.columns), output=output, names=data.columns, accepted=accepted
+        )
+        return release, data
 
 
 @contextmanager
