@@ -5,19 +5,28 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
+import narwhals as nw
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
 from shoal import dp
-from shoal.dp import audits, mechanisms, small_db_accuracy
+from shoal.core.progress import SILENT
+from shoal.dp import audits, interval_mechanism, mechanisms, small_db_accuracy
 from shoal.dp.accountant import Accountant, rounded_down
 from shoal.dp.declaration import Declaration
+from shoal.dp.declared_values import declared_numbers
 from shoal.dp.domain import CategoryColumn, Domain, NumericColumn
-from shoal.dp.mondrian_release import _joined
+from shoal.dp.guarantee import Guarantee, Neighbours
+from shoal.dp.insensitive_mechanism import group_sums
+from shoal.dp.mondrian_release import _joined, position_sums
 from shoal.dp.opendp_library import bernoulli_draws
 from shoal.dp.person_rows import PersonLimit, delta_factor, person_limit
-from shoal.errors import ParameterError, SchemaError, UnknownColumn
+from shoal.dp.private_mondrian import MondrianBoxes
+from shoal.dp.schema_domain import SchemaDomain
+from shoal.errors import DataError, ParameterError, SchemaError, UnknownColumn
+from shoal.schema.columns import Role
 from shoal.tables import Table
 
 
@@ -89,7 +98,7 @@ def test_categories_keep_their_type_where_all_have_one():
     assert column([3, 1]) == CategoryColumn("a", (3, 1), 1)
     assert column([True, False], "True") == CategoryColumn("a", (True, False), 0)
     assert column([1, "x"]) == CategoryColumn("a", ("1", "x"), 1)
-    assert column([1.5, 2]).values == ("1.5", "2")
+    assert column([1.5, 2]) == CategoryColumn("a", ("1.5", "2"), 1)
     for wrong in ([], ["1", "01"]):
         with pytest.raises(SchemaError, match="different categories"):
             column(wrong)
@@ -262,3 +271,102 @@ def test_the_accountant_rounds_down_and_refuses_what_exceeds_the_budget():
     assert rounded_down(Fraction(1, 3)) == 1 / 3  # the float below
     assert rounded_down(Fraction(1, 10)) == math.nextafter(0.1, 0.0)  # the nearest float is above
     assert rounded_down(Fraction(1, 2)) == 0.5
+
+
+def test_a_guarantee_per_person_needs_records_that_may_be_absent_and_a_delta_below_one():
+    with pytest.raises(ParameterError, match="add-remove"):
+        Guarantee(1.0, 0.0, Neighbours.REPLACE).for_persons(2)
+    with pytest.raises(ParameterError, match="no guarantee for 2 rows"):
+        Guarantee(1.0, 0.3).for_persons(2)  # 0.3 (e + 1) = 1.1
+    assert Guarantee(1.0, 0.2).for_persons(2).delta == pytest.approx(0.2 * (math.e + 1))
+
+
+def test_dates_and_moments_become_days_and_seconds():
+    moment = datetime(2024, 1, 31, 12, 0, 1)
+    zoned = datetime.fromisoformat("2024-01-31T14:00:01+02:00")
+    seconds = DAY * 86_400 + 12 * 3600 + 1
+    texts = pl.Series(["2024-01-31 12:00:01", "2024-01-31", "x", None])
+    objects = pd.Series([moment, zoned, date(2024, 1, 31), "2024-01-31 12:00:01", 5, None], dtype=object)
+    for values, expected in (
+        (pl.Series([moment]), [seconds]),
+        (texts, [seconds, DAY * 86_400, math.nan, math.nan]),
+        (objects, [seconds, seconds, DAY * 86_400, seconds, math.nan, math.nan]),
+    ):
+        series = nw.from_native(values, series_only=True)
+        np.testing.assert_array_equal(declared_numbers(series, "datetime", None), expected)
+        np.testing.assert_array_equal(declared_numbers(series, "date", None), np.floor(np.array(expected) / 86_400))
+
+
+def test_sums_have_the_resolution_that_their_noise_is_for():
+    boxes = MondrianBoxes(np.array([[0, 0]]), np.array([[2, 2]]), np.zeros(4, np.int64), None, 0)
+    sums, sensitivity = position_sums(np.array([[0, 1], [2, 1], [2, 2], [1, 1]]), boxes)
+    assert (sums.tolist(), sensitivity) == ([[2**16, 2**16]], 2 * 2**16)
+    sums, *_ = group_sums(np.array([[0], [1], [2], [3]]), (4,), 4, "lexicographic")
+    assert sums.tolist() == [[sum(2**16 * cell // 3 for cell in range(4))]]
+
+
+def test_without_noise_an_interval_ends_where_its_content_is_reached(monkeypatch):
+    monkeypatch.setattr(interval_mechanism, "integer_noise", lambda values, *_: values)
+    ordered = np.repeat([0, 1, 2, 3], [985, 1000, 2000, 2015])
+    found = interval_mechanism._cut(ordered, 2, 1.0, 0.99)  # 990 of 6000 records
+    assert [(first, last) for first, last, _ in found] == [(0, 1), (2, 2), (3, 3)]
+    assert interval_mechanism._cut(np.repeat([0, 1], [990, 5010]), 2, 1.0, 0.99)[0][:2] == (0, 0)
+    assert interval_mechanism.max_intervals(0.09999999) == 80  # read as 1/10
+    with pytest.raises(ParameterError, match="at least 1"):
+        dp.intervals_records_needed(sigma=0, epsilon=0.1, alpha=0.1, beta=0.01)
+
+
+def test_unsigned_integers_get_noise_too():
+    found = dp.laplace_mechanism(np.array([3], np.uint64), sensitivity=1, epsilon=1e4, integers=True)
+    assert list(found.values) == [3]
+    for wrong in ([[1.0]], ["a"]):
+        with pytest.raises(DataError, match="a list of numbers"):
+            dp.laplace_mechanism(wrong, sensitivity=1, epsilon=1.0)
+
+
+def test_digits_and_records_of_intervals():
+    table = Table.from_native(pl.DataFrame({"a": [0, 1, 2, 2]}))
+    run = mechanisms.MECHANISMS["intervals"]
+    for high, digits in ((1, 1), (2, 2)):
+        made = run(Domain(table, (NumericColumn("a", "integer", 0.0, high, 0.0),)), 1.0, SILENT, alpha=0.9, records=1)
+        assert made.accountant.spends[0].times == 9 * digits
+    with pytest.raises(ParameterError, match="at least 1"):
+        run(Domain(table, (NumericColumn("a", "integer", 0.0, 2.0, 0.0),)), 1.0, SILENT, records=0)
+    categories = Domain(Table.from_native(pl.DataFrame({"a": ["x"]})), (CategoryColumn("a", ("x", "y"), 0),))
+    for name, options in (("epsilon-safe", {"k": 2, "delta": 0.1}), ("mondrian", {"k": 2}), ("insensitive", {"k": 2})):
+        with pytest.raises(SchemaError, match="needs numbers or dates"):
+            mechanisms.MECHANISMS[name](categories, 1.0, SILENT, **options)
+
+
+def test_parts_of_one_record_are_released_for_k_1():
+    made = dp.mondrian(np.zeros((1, 1), np.int64), (3,), k=2, epsilon=100.0)
+    assert made.microaggregated(1)[1].tolist() == [1]
+    assert made.microaggregated(2)[1].tolist() == []
+
+
+def test_half_of_epsilon_safe_goes_to_the_boxes():
+    made = dp.epsilon_safe(np.arange(400)[:, None] % 8, (8,), k=20, epsilon=1.0, delta=0.05)
+    *boxes, sampling = made.accountant.spends
+    assert sampling.epsilon == pytest.approx(0.5)
+    assert 0 < sum(spend.epsilon * spend.times for spend in boxes) <= 0.5 + 1e-12
+
+
+def test_a_tail_begins_above_its_fraction():
+    # with beta = 1/2 and epsilon = ln 2 three of four records are exactly the fraction that is excluded
+    assert dp.safe_delta(k=3, beta=0.5, epsilon=math.log(2)) == pytest.approx(5 / 16)
+
+
+def test_sensitivities_of_queries_that_count_or_average():
+    query = dp.linear_query([0.0, 1.0], normalised=False)
+    assert (query.sensitivity(), dp.linear_query([0.0, 1.0]).sensitivity(4)) == (1.0, 0.25)
+    with pytest.raises(ParameterError, match="number of records"):
+        dp.linear_query([0.0, 1.0]).sensitivity()
+    for wrong in ([1.1], [-0.1], [float("nan")]):
+        with pytest.raises(ParameterError, match="between 0 and 1"):
+            dp.linear_query(wrong)
+
+
+def test_a_schema_gives_categories_only_where_no_other_domain_is_stated():
+    stated = SchemaDomain(None, {"d": Role.IDENTIFIER}, {name: (name, "x") for name in "abcd"})
+    assert stated.with_categories({"a": ["q"]}, ["b"], None) == {"a": ["q"], "c": ("c", "x")}
+    assert stated.with_categories({}, [], ["a", "d"]) == {"a": ("a", "x")}
