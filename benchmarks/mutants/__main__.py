@@ -151,15 +151,18 @@ def code_digest(file):
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
-def tried_before(chosen):
-    """The results of runs that were stopped, for chosen mutants of files that have not changed since."""
-    wanted = {(str(file.relative_to(SOURCE)), number): code_digest(file) for _, file, number in chosen}
+def tried_before(jobs):
+    """The results of runs that were stopped, for files that have not changed; survivors only if no test was added."""
+    wanted = {(job["file"], job["number"]): (code_digest(SOURCE / job["file"]), len(job["tests"])) for job in jobs}
     found = {}
     for line in TRIED.read_text(encoding="utf-8").splitlines() if TRIED.exists() else ():
         entry = json.loads(line)
-        place = entry["row"]["file"], entry["row"]["number"]
-        if wanted.get(place) == entry["code"]:
-            found[place] = entry["row"]
+        row = entry["row"]
+        code, tests = wanted.get((row["file"], row["number"]), (None, 0))
+        if code == entry["code"]:
+            found[row["file"], row["number"]] = row
+            if row["ended"] == "survived" and row["tests"] != tests:
+                del found[row["file"], row["number"]]
     return list(found.values())
 
 
@@ -220,11 +223,10 @@ def main():
         write_lines(arguments.tests.split(","), arguments.processes)
         if arguments.lines:
             return
-    chosen = chosen_mutants(arguments)
-    rows = tried_before(chosen) if arguments.go_on else []
+    jobs = list(jobs_of(chosen_mutants(arguments), json.loads(LINES.read_text(encoding="utf-8"))))
+    rows = tried_before(jobs) if arguments.go_on else []
     known = {(row["file"], row["number"]) for row in rows}
-    chosen = [each for each in chosen if (str(each[1].relative_to(SOURCE)), each[2]) not in known]
-    jobs = list(jobs_of(chosen, json.loads(LINES.read_text(encoding="utf-8"))))
+    jobs = [job for job in jobs if (job["file"], job["number"]) not in known]
 
     def report(job, ended, test):
         if job["package"] == "unchanged" and ended != "survived":
