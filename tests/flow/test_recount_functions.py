@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import shoal
 from shoal.core.requirement_violation import ALPHA, DISTINCT
 from shoal.errors import GroupTooSmall, ParameterError, ShoalError
 from shoal.flow import person_requirements as by_persons
@@ -12,6 +13,7 @@ from shoal.flow.group import Blocks
 from shoal.flow.satisfy import ConfidentialValues, requirement_arrays
 from shoal.flow.units import UnitIndex
 from shoal.privacy.confidential import Values
+from shoal.privacy.equivalence_classes import WILDCARD_NOTE
 from shoal.privacy.ground_distances import equal_distance
 from shoal.privacy.person_joins import PersonRequirements
 from shoal.schema.columns import Column, Kind, Role, Schema
@@ -131,3 +133,38 @@ def test_groups_with_rows_of_one_class_become_one_within_their_block():
     one, two = Blocks((np.arange(8),)), Blocks((np.arange(4), np.arange(4, 8)))
     assert by_persons._joined_by_class(labels, classes, one).tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
     assert by_persons._joined_by_class(labels, classes, two).tolist() == [0, 0, 0, 0, 1, 1, 2, 2]
+
+
+def test_options_of_an_assessment_at_their_limits():
+    table = pl.DataFrame({"age": [1, 1, 2, 2], "a": [1, 2, 1, 1], "b": [1, 1, 1, 2]})
+    given = {"quasi": ["age"], "confidential": ["a", "b"], "unnamed": "other"}
+    assert shoal.assess(table, l=1, m=1, **given).m == 1
+    for name in ("l", "m", "subset_size"):
+        for value in (0, True, 1.5):
+            with pytest.raises(ParameterError, match=f"{name}=.* at least 1"):
+                shoal.assess(table, **given | {name: value})
+    for value in (1, True, 2.0):
+        with pytest.raises(ParameterError, match="at least 2"):
+            shoal.assess(table, k=value, **given)
+    assert list(shoal.assess(table, **given).columns) == ["a", "b"]
+    assert list(shoal.assess(table, confidential_as="joint", **given).columns) == ["a x b"]
+
+
+def test_overlapping_classes_are_explained_only_where_there_are_some():
+    table = pl.DataFrame({"age": [1, 1, 2, None]})
+    found = {
+        semantics: shoal.assess(table, quasi=["age"], missing_semantics=semantics).notes
+        for semantics in ("distinct", "wildcard")
+    }
+    assert found["distinct"] == ()
+    assert WILDCARD_NOTE in found["wildcard"]
+    assert shoal.assess(table.head(3), quasi=["age"], missing_semantics="wildcard").notes == ()
+
+
+def test_the_smallest_k_of_verify_is_two():
+    table = pl.DataFrame({"age": [1, 1]})
+    assert shoal.verify(table, 2, quasi=["age"]).k == 2
+    assert shoal.verify(table, 2, strata=["age"]).k == 2
+    for wrong in (1, True, 2.0):
+        with pytest.raises(ParameterError, match="at least 2"):
+            shoal.verify(table, wrong, quasi=["age"])
