@@ -168,3 +168,12 @@ def test_the_smallest_k_of_verify_is_two():
     for wrong in (1, True, 2.0):
         with pytest.raises(ParameterError, match="at least 2"):
             shoal.verify(table, wrong, quasi=["age"])
+
+
+def test_an_assessment_says_what_its_k_counts():
+    table = pl.DataFrame({"p": [1, 1, 2, 2], "age": [5, 6, 5, 6]})
+    found = {of: shoal.assess(table, unit="p", of=of, quasi=["age"]) for of in ("rows", "units", "histories")}
+    meanings = {of: next(row[-1] for row in each.rows() if row[0] == "k") for of, each in found.items()}
+    assert meanings["histories"] == "smallest number of persons with equal sequences of rows"
+    assert "different persons" in meanings["units"]
+    assert "persons" not in meanings["rows"]
