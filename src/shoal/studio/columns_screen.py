@@ -9,8 +9,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from shoal.errors import ShoalError
+from shoal.schema.step_texts import parse_step
 from shoal.studio.drawing import small_bars
 from shoal.studio.settings import KINDS, MISSING, ROLES, UNDECIDED, ColumnSettings, Settings
+from shoal.studio.trees import MOST_VALUES, WAYS, build, edited, tree_view, ways_of
 from shoal.studio.web import fragment, go_to, page, problem, session_of
 
 ROWS = 200
@@ -25,6 +28,27 @@ HIERARCHIES = {
     "ordinal": {"order": "neighbours in the order"},
     "nominal": {"prefixes": "prefixes of the codes", "flat": "one level"},
 }
+STEP_WORDS = {
+    "numeric": {
+        "top": "top coding: larger values become", "bottom": "bottom coding: smaller values become",
+        "round": "round to multiples of", "band": "bands, width or edges",
+    },
+    "date": {
+        "top": "top coding: later dates become", "bottom": "bottom coding: earlier dates become",
+        "round": "round to day, week, month, quarter or year", "band": "bands: month, quarter or year",
+    },
+    "ordinal": {
+        "rare": "categories of fewer rows become one: rows", "map": "map values: a file of two columns",
+        "top": "top coding: larger values become", "bottom": "bottom coding: smaller values become",
+        "band": "bands, width or edges",
+    },
+    "nominal": {
+        "rare": "categories of fewer rows become one: rows", "map": "map values: a file of two columns",
+    },
+}  # fmt: skip
+"""The steps before grouping that the panel offers, by the kind of the column."""
+SHARED_ROWS = 10
+"""Rows that must share a value before a count of it is shown."""
 _FEW_ROWS_PER_VALUE = 0.9
 
 
@@ -117,7 +141,7 @@ async def change_column(request: Request) -> Response:
     name = session.profile["columns"][index]["name"]
     if form.get("kind") in {*KINDS} - {session.settings.columns[name].kind}:
         entry = session.profile["columns"][index]
-        changes |= {"kind": str(form["kind"]), "recode": "", "hierarchy": ""}
+        changes |= {"kind": str(form["kind"]), "recode": "", "hierarchy": "", "tree": ()}
         if changes["kind"] == "ordinal" and not entry["order"] and entry.get("values"):
             changes["order"] = tuple(entry["values"])
     if not changes:
@@ -159,9 +183,14 @@ def _panel(session: Any, index: int) -> dict[str, Any]:
     kind = row["settings"].kind
     shown = session.shown_result
     drawn = next((one for one in shown[0]["distributions"] if one["name"] == row["name"]), None) if shown else None
+    values, counts = row.get("values", []), row.get("value_counts", [])
+    tree = row["settings"].tree
     return {
         "row": row, "recodes": RECODES[kind], "hierarchies": HIERARCHIES[kind], "distribution": drawn,
         "total": len(session.profile["columns"]), "n_rows": session.profile["n_rows"],
+        "ways": {way: WAYS[way] for way in ways_of(kind, values)} if values else {}, "most_values": MOST_VALUES,
+        "tree": tree_view(tree, dict(zip(values, counts, strict=True))) if tree else None, "least": SHARED_ROWS,
+        "step_words": STEP_WORDS["date" if row["type"] in {"date", "time"} else kind],
     }  # fmt: skip
 
 
@@ -173,7 +202,7 @@ async def change_panel(request: Request) -> Response:
     session, index = found
     form = await request.form()
     name = session.profile["columns"][index]["name"]
-    changes = _panel_changes(session.settings.columns[name], form)
+    changes = _panel_changes(session.settings.columns[name], form, session.profile["columns"][index])
     if isinstance(changes, str):
         return problem(request, changes)
     session.change(session.settings.with_column(name, **changes))
@@ -184,35 +213,95 @@ async def change_panel(request: Request) -> Response:
     )  # fmt: skip
 
 
-def _panel_changes(column: ColumnSettings, form: Any) -> dict[str, Any] | str:
+def _panel_changes(column: ColumnSettings, form: Any, entry: Mapping[str, Any]) -> dict[str, Any] | str:
     """Return the changes of the panel, or what is wrong with them."""
+    try:
+        changes = _weight(form) | _words(column, form) | _steps(column, form) | _order(column, form)
+        changes |= _tree(column, form, entry)
+    except ValueError as fault:
+        return str(fault)
+    return changes or "Nothing was changed."
+
+
+def _weight(form: Any) -> dict[str, Any]:
+    if "weight" not in form:
+        return {}
+    try:
+        weight = float(str(form["weight"]))
+    except ValueError:
+        weight = -1.0
+    if not 0 < weight <= 1000:
+        raise ValueError("The weight is a number above 0, at most 1,000; 1 counts as much as every other column.")
+    return {"weight": weight}
+
+
+def _words(column: ColumnSettings, form: Any) -> dict[str, Any]:
     changes: dict[str, Any] = {}
-    if "weight" in form:
-        try:
-            weight = float(str(form["weight"]))
-        except ValueError:
-            weight = -1.0
-        if not 0 < weight <= 1000:
-            return "The weight is a number above 0, at most 1,000; 1 counts as much as every other column, 2 twice."
-        changes["weight"] = weight
     if form.get("recode", "") in {"", *RECODES[column.kind]} and "recode" in form:
         changes["recode"] = str(form["recode"])
-    if form.get("hierarchy", "") in {"", *HIERARCHIES[column.kind]} and "hierarchy" in form:
+    hand = {"hand"} if column.tree else set()
+    if form.get("hierarchy", "") in {"", *HIERARCHIES[column.kind]} | hand and "hierarchy" in form:
         changes["hierarchy"] = str(form["hierarchy"])
+    return changes
+
+
+def _steps(column: ColumnSettings, form: Any) -> dict[str, Any]:
+    """Return the steps before grouping after one was added, removed, or all were written anew."""
     if "before" in form:
         steps = [line.strip() for line in str(form["before"]).splitlines() if line.strip()]
-        if len(steps) > 10 or any(len(step) > 100 for step in steps):
-            return "At most ten steps, one a line, such as: top 90"
-        changes["before"] = tuple(steps)
-    if "move" in form:
-        position, _, by = str(form["move"]).partition(" ")
-        order = list(column.order)
-        if position.isdigit() and by in {"-1", "1"}:
-            first, second = int(position), int(position) + int(by)
-            if 0 <= second < len(order) and first < len(order):
-                order[first], order[second] = order[second], order[first]
-                changes["order"] = tuple(order)
-    return changes or "Nothing was changed."
+    elif form.get("step") in {*(word for words in STEP_WORDS.values() for word in words)}:
+        amount = str(form.get("amount", "")).strip()
+        if not amount:
+            raise ValueError("Write the number or the unit of the step, such as 90 for top coding.")
+        steps = [*column.before, f"{form['step']} {amount}"]
+    elif str(form.get("remove", "")).isascii() and str(form.get("remove", "")).isdigit():
+        steps = [step for number, step in enumerate(column.before) if number != int(str(form["remove"])[:9])]
+    else:
+        return {}
+    if len(steps) > 10 or any(len(step) > 2000 for step in steps):
+        raise ValueError("At most ten steps, such as: top 90")
+    try:
+        return {"before": tuple(str(parse_step(step)) for step in steps)}
+    except ShoalError as fault:
+        text = fault.command_line or str(fault)
+        raise ValueError(f"{text[:1].upper()}{text[1:]}.") from None
+
+
+def _order(column: ColumnSettings, form: Any) -> dict[str, Any]:
+    """Return the order after a category was moved: by one place, or to a place where it was dropped."""
+    words = str(form.get("move", "")).split()
+    if len(words) != 2 or not column.order:
+        return {}
+    order, last = list(column.order), len(column.order) - 1
+    if not (words[0].isascii() and words[0].isdigit()) or int(words[0][:9]) > last:
+        return {}
+    first = int(words[0][:9])
+    if words[1] in {"-1", "+1"}:
+        second = first + int(words[1])
+    elif words[1].isascii() and words[1].isdigit():
+        second = int(words[1][:9])
+    else:
+        return {}
+    if not 0 <= second <= last or first == second:
+        return {}
+    order.insert(second, order.pop(first))
+    return {"order": tuple(order)}
+
+
+def _tree(column: ColumnSettings, form: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tree that the wizard made, or that was edited."""
+    if "way" in form:
+        values = list(column.order) if column.kind == "ordinal" and column.order else entry.get("values", [])
+        way = str(form["way"])
+        if way not in ways_of(column.kind, values) or not values:
+            raise ValueError("Choose a way of the list; this column has too many values, or none that fit it.")
+        return {"tree": build(way, str(form.get("detail", ""))[:200], values), "hierarchy": "hand", "recode": ""}
+    if "tree" in form and column.tree:
+        chosen = [str(one) for one in form.getlist("node")]
+        action = str(form["tree"])
+        rows = edited(column.tree, action, chosen, str(form.get("name", "")), str(form.get("target", "")))
+        return {"tree": rows, "hierarchy": "hand"}
+    return {}
 
 
 def with_missing(settings: Settings, policy: str) -> Settings:

@@ -62,23 +62,24 @@ def two_bars(before: float | None, after: float, of: float) -> Markup:
 
 
 def curve(points: Sequence[dict[str, Any]], present: int, name: str) -> Markup:
-    """Return loss or risk over k: ``loss`` as a line; ``linkage`` with its interval and the highest risk.
+    """Return loss or risk over k: ``loss`` with the interval of previews; ``linkage`` or ``average`` with the highest.
 
     Parameters
     ----------
     points
         One entry for each k with ``k``, ``loss``, ``linkage``, ``low``, ``high``, ``highest``; None where unknown.
+        Previews have ``loss_low``, ``loss_high`` and ``average``.
     present
         The present k.
     name
-        ``loss`` or ``linkage``.
+        ``loss``, ``linkage`` or ``average``.
     """
     known = [point for point in points if point.get(name) is not None]
     levels = [point["k"] for point in points]
     if not known:
         return Markup("")
-    ceiling = max(max(point.get("high") or 0, point.get("highest") or 0, point[name]) if name == "linkage" else
-                  point[name] for point in known)  # fmt: skip
+    more = ("loss_high",) if name == "loss" else ("high", "highest")
+    ceiling = max(max(point[name], *(point.get(key) or 0 for key in more)) for point in known)
     ticks = _ticks(ceiling)
     low, high = log(levels[0]), log(levels[-1])
 
@@ -100,25 +101,42 @@ def curve(points: Sequence[dict[str, Any]], present: int, name: str) -> Markup:
         f'text-anchor="middle">{k}</text>'
         for k in levels
     ]
-    if name == "linkage":
-        banded = [point for point in known if point.get("low") is not None]
-        edge = [f"{across(point['k']):.1f} {up(point['high']):.1f}" for point in banded]
-        edge += [f"{across(point['k']):.1f} {up(point['low']):.1f}" for point in reversed(banded)]
-        if len(banded) > 1:
-            parts.append(f'<path class="band" d="M{"L".join(edge)}Z"/>')
+    low_name, high_name = ("loss_low", "loss_high") if name == "loss" else ("low", "high")
+    banded = [point for point in known if point.get(low_name) is not None]
+    edge = [f"{across(point['k']):.1f} {up(point[high_name]):.1f}" for point in banded]
+    edge += [f"{across(point['k']):.1f} {up(point[low_name]):.1f}" for point in reversed(banded)]
+    if len(banded) > 1:
+        parts.append(f'<path class="band" d="M{"L".join(edge)}Z"/>')
+    if name == "loss":
+        parts += [
+            f'<path class="whisker" d="M{across(one["k"]):.1f} {up(one[low_name]):.1f}V{up(one[high_name]):.1f}"/>'
+            for one in banded
+        ]
+    else:
         limits = [f"{across(p['k']):.1f} {up(p['highest']):.1f}" for p in known if p.get("highest") is not None]
         parts.append(f'<path class="limit" d="M{"L".join(limits)}"/>' if len(limits) > 1 else "")
     line = [f"{across(point['k']):.1f} {up(point[name]):.1f}" for point in known]
     parts.append(f'<path class="after-stroke" d="M{"L".join(line)}"/>')
     for point in known:
-        shape = "hollow" if point.get("fast") else "after"
+        shape = "hollow" if point.get("fast") or point.get("preview") else "after"
         radius, px, py = (7 if point["k"] == present else 4.5), across(point["k"]), up(point[name])
         parts.append(f'<circle class="{shape}" cx="{px:.1f}" cy="{py:.1f}" r="{radius}"/>')
-        text = f"{100 * point[name]:.1f}"
+        text = f"{100 * point[name]:.{1 if ceiling >= 0.02 else 2}f}"
         strong = ' class="strong"' if point["k"] == present else ""
         parts.append(f'<text{strong} x="{px:.1f}" y="{py - 11:.1f}" text-anchor="middle">{text}</text>')
-    title = "Information loss by k" if name == "loss" else "Record linkage by k, with 95 % interval"
-    words = "; ".join(f"k = {point['k']}: {100 * point[name]:.1f} %" for point in known)
+    title = {
+        "loss": "Information loss by k", "linkage": "Record linkage by k, with 95 % interval",
+        "average": "Average risk by k, from the same blocks",
+    }[name]  # fmt: skip
+    words = "; ".join(
+        f"k = {point['k']}: {100 * point[name]:.2f} %"
+        + (
+            f" ({100 * point[low_name]:.2f} to {100 * point[high_name]:.2f} %)"
+            if point.get(low_name) is not None
+            else ""
+        )
+        for point in known
+    )
     return _picture("".join(parts), title, words, f"curve-{name}", (_WIDTH, _HEIGHT))
 
 

@@ -15,7 +15,10 @@ _PAIRS = {"column_weights": "column-weight", "recode": "recode", "hierarchies": 
 
 
 def command_text(settings: Settings, outputs: Mapping[str, str]) -> str | None:
-    """Return the command that writes the same files; None if a name contains a character that separates names there.
+    """Return the command that writes the same files; None where only a run file can hold the plan.
+
+    That is so for trees and statistics that were made in the studio, and where a name contains a character that
+    separates names on the command line.
 
     Parameters
     ----------
@@ -36,6 +39,8 @@ def command_text(settings: Settings, outputs: Mapping[str, str]) -> str | None:
     texts = [*settings.columns, *(text for column in settings.columns.values() for text in column.order)]
     marks = settings.read_options.get("na_values", ())
     if any(set(text) & set(",=<") or text != text.strip() for text in (*texts, *marks)):
+        return None
+    if settings.statistics or any(not isinstance(tree, str) for tree in given.get("hierarchies", {}).values()):
         return None
     words = ["shoal", "protect", settings.source, "-k", str(given.pop("k"))]
     for name in _LISTS:

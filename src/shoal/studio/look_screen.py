@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import fields
 from itertools import pairwise
 from typing import Any
@@ -14,6 +15,7 @@ from shoal.studio.drawing import bar, scatter, two_bars
 from shoal.studio.exports import plan_text
 from shoal.studio.settings import changed_text
 from shoal.studio.web import fragment, go_to, open_points, page, problem, session_of
+from shoal.studio.worker import Job
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -48,6 +50,22 @@ async def decide_point(request: Request) -> Response:
         return problem(request, "Write the reason why this is accepted; it is printed in the history.")
     session.history.decide(session.result["digest"], session.result["decide"][index]["text"], reason)
     return fragment(request, "points.html.jinja", "look", **_look(session))
+
+
+async def show_rows(request: Request) -> Response:
+    """Show single rows of the original, after the steward asked for them; the history notes it."""
+    session = session_of(request)
+    settings, step = session.settings, session.history.present
+    if session.result is None or settings is None or step is None:
+        return problem(request, "Run the plan first.", 409)
+    job = session.begin("rows", Job("rows", {"settings": settings.to_dict()}))
+    await job.finished.wait()
+    if job.state == "done":
+        note = f"Single rows of the original were shown on screen, {time.strftime('%Y-%m-%d %H:%M')}."
+        session.history.describe(step.number, step.name, f"{step.note}\n{note}".strip())
+    response = fragment(request, "rows.html.jinja", "look", job=job)
+    job.result = None  # the server keeps no record
+    return response
 
 
 async def compare_screen(request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,7 @@ def _context(request: Request, given: dict[str, str]) -> dict[str, Any]:
     return {
         "outputs": outputs, "wanted": wanted, "folder": folder, "extension": extension, "extensions": EXTENSIONS,
         "command": command_text(settings, chosen), "script": script_text(settings, chosen), "chosen": chosen,
+        "run_command": f"shoal run {shlex.quote(outputs['run_file'])}",
         "open_points": open_points(session), "job": session.job("write"), "written": session.written,
         "decisions": DECISIONS, "title": given.get("title", ""),
         "private": Path(settings.source).is_relative_to(session.folder.path),

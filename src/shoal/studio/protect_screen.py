@@ -10,8 +10,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from shoal.errors import SchemaError
+from shoal.schema.statistic import Statistic
 from shoal.studio.columns_screen import with_missing
 from shoal.studio.drawing import curve
+from shoal.studio.session import SMALL_TABLE_ROWS
 from shoal.studio.settings import EFFORTS, LARGEST_K, MISSING, Settings
 from shoal.studio.web import fragment, go_to, missing_columns, page, plan_problem, problem, session_of
 from shoal.studio.worker import Job
@@ -33,6 +36,7 @@ _WAYS = {
         ("Treat as a category", {"missing": "category"}),
     ],
 }  # fmt: skip
+_MOST_STATISTICS = 20
 ACCEPTED = ("loss", "derived", "relinking")
 
 
@@ -69,14 +73,25 @@ def _context(session: Any, *, wanted: bool) -> dict[str, Any]:
         linkage = session.result["linkage"] or {}
         shown |= {"loss": session.result["loss"], "linkage": linkage.get("value"), "reason": ""}
     waiting = any(point.get("waiting") for point in points)
+    estimates = [point for point in points if point.get("preview")]
     return {
         "points": points, "waiting": waiting, "here": shown, "problem_text": plan_problem(session, settings),
         "loss_curve": curve(points, settings.k, "loss"), "risk_curve": curve(points, settings.k, "linkage"),
+        "average_curve": curve(estimates, settings.k, "average"), "estimates": estimates,
         "missing_names": missing_columns(session, settings), "missing_choices": MISSING, "efforts": EFFORTS,
         "has_unit": bool(settings.named("unit")), "has_household": bool(settings.named("household")),
-        "large": session.profile["n_rows"] > 20_000, "methods": session.methods, "limits": _LIMITS,
-        "worst": _worst(session),
+        "large": session.profile["n_rows"] > SMALL_TABLE_ROWS, "methods": session.methods, "limits": _LIMITS,
+        "worst": _worst(session), "wanted": wanted, "reasons": _reasons(points),
     }  # fmt: skip
+
+
+def _reasons(points: list[dict[str, Any]]) -> list[str]:
+    """Return why points are missing, each reason once with the k that it is about."""
+    by_text: dict[str, list[str]] = {}
+    for point in points:
+        if point.get("reason") and point["loss"] is None:
+            by_text.setdefault(point["reason"], []).append(str(point["k"]))
+    return [f"k = {', '.join(levels)}: {text}" for text, levels in by_text.items()]
 
 
 def _worst(session: Any) -> dict[str, Any] | None:
@@ -123,9 +138,37 @@ def changed_settings(settings: Settings, form: Mapping[str, str], n_rows: int) -
     settings = replace(settings, **changes)
     if "method" in form and len(form["method"]) < 60 and form["method"].replace("-", "").isalnum():
         settings = replace(settings, method=form["method"])
+    if "held_off" in form or "held_name" in form:
+        return _with_statistic(settings, form)
     if "missing" in form:
         settings = with_missing(settings, form["missing"])
     return _with_time(settings, form)
+
+
+def _with_statistic(settings: Settings, form: Mapping[str, str]) -> Settings | str:
+    """Return settings with a statistic that must hold more, or without one, or what is wrong with it."""
+    held = settings.statistics
+    off = form.get("held_off", "")
+    if off:
+        return replace(settings, statistics=tuple(one for number, one in enumerate(held) if str(number) != off))
+    name, value = form["held_name"].strip()[:80], form.get("held_value", "").strip()[:300]
+    domains = tuple(entry.strip() for entry in form.get("held_domains", "").split(",") if entry.strip())
+    try:
+        relative = float(form.get("held_relative", "").replace(",", ".")) / 100
+    except ValueError:
+        relative = -1.0
+    if not name or not value or not 0 <= relative <= 10 or len(held) >= _MOST_STATISTICS:
+        return "A statistic needs a name, a column or a condition, and a change in percent from 0 to 1,000."
+    unknown = [entry for entry in domains if entry not in settings.columns]
+    if unknown:
+        return f"The table has no column {unknown[0]}; name columns of the table, separated by commas."
+    try:
+        Statistic(name, value=value, domains=domains, relative=relative)
+    except SchemaError as fault:
+        return f"{str(fault)[:1].upper()}{str(fault)[1:]}."
+    if name in {one[0] for one in held}:
+        return f"There is a statistic {name} already; give each a name of its own."
+    return replace(settings, statistics=(*held, (name, value, domains, relative)))
 
 
 def _with_time(settings: Settings, form: Mapping[str, str]) -> Settings | str:
@@ -145,7 +188,7 @@ async def curves(request: Request) -> Response:
         return Response(status_code=204)
     context = _context(session, wanted=request.query_params.get("wanted") == "1")
     known = sum(point.get("loss") is not None for point in context["points"])
-    fast = sum(bool(point.get("fast")) for point in context["points"])
+    fast = sum(bool(point.get("fast") or point.get("preview")) for point in context["points"])
     if request.query_params.get("known") == f"{known}-{fast}" and context["waiting"]:
         return Response(status_code=204)
     return fragment(request, "curves.html.jinja", "protect", **context)
@@ -161,6 +204,7 @@ async def begin_run(request: Request) -> Response:
         return problem(request, reason)
     if session.result is not None:
         return go_to("/look")
+    await session.end_estimates()
     session.run()
     return go_to("/run")
 

@@ -55,6 +55,8 @@ def result_figures(release: Any) -> dict[str, Any]:
             for one in contents["associations"]
         ],
         "attribute": _attribute(evidence),
+        "patterns": _patterns(release),
+        "statistics": [_statistic(one, contents["min_records"]) for one in evidence.statistics],
         "fingerprint": contents["short_fingerprint"],
     }  # fmt: skip
 
@@ -87,6 +89,39 @@ def _distribution(drawn: dict[str, Any]) -> dict[str, Any]:
         "bins": [{"name": each.name, "before": each.before, "after": each.after} for each in bins],
         "missing": drawn["distribution"].missing,
     }
+
+
+def _patterns(release: Any) -> dict[str, Any]:
+    """Return the riskiest patterns; none where the table is too large for a report's attacks."""
+    from shoal.api.risk_patterns import LEAST_ROWS, risk_patterns
+
+    everyone, found = risk_patterns(release)
+    return {
+        "everyone": everyone, "least": LEAST_ROWS,
+        "found": [
+            {"text": ", ".join(f"{name} {value}" for name, value in one.parts), "rows": one.rows,
+             "linked": one.linked, "low": one.low, "high": one.high}
+            for one in found
+        ],
+    }  # fmt: skip
+
+
+def _statistic(compared: Any, least: int) -> dict[str, Any]:
+    """Return a statistic before and after; figures of domains of fewer rows than ``least`` stay out."""
+    statistic = compared.statistic
+    shown = [
+        one
+        for one in compared.figures
+        if one.records is not None and one.records >= least and one.before is not None and one.after is not None
+    ]
+    return {
+        "sentence": compared.sentence(), "relative": statistic.relative, "tolerance": statistic.tolerance,
+        "hidden": len(compared.figures) - len(shown),
+        "figures": [
+            {"domain": ", ".join(one.domain), "before": one.before, "after": one.after, "change": one.change}
+            for one in shown
+        ],
+    }  # fmt: skip
 
 
 def _attribute(evidence: Any) -> list[dict[str, Any]]:

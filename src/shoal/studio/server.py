@@ -23,7 +23,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from shoal.errors import FileProblem, ParameterError
-from shoal.studio import columns_screen, look_screen, open_screen, out_screen, protect_screen
+from shoal.studio import check_screen, columns_screen, look_screen, open_screen, out_screen, protect_screen
 from shoal.studio.security import Access, Guard
 from shoal.studio.session import Session
 from shoal.studio.session_folder import choose_session, state_folder
@@ -146,6 +146,9 @@ def routes() -> list[Route]:
         Route("/run/state", protect_screen.run_state, methods=get),
         Route("/run/way", protect_screen.take_way, methods=post),
         Route("/look", look_screen.look_screen, methods=get),
+        Route("/look/rows", look_screen.show_rows, methods=post),
+        Route("/check", check_screen.check_screen, methods=get),
+        Route("/check", check_screen.check_table, methods=post),
         Route("/points/{index:small}", look_screen.decide_point, methods=post),
         Route("/compare", look_screen.compare_screen, methods=get),
         Route("/history", look_screen.history_screen, methods=get),

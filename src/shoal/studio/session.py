@@ -108,7 +108,14 @@ class Session:
         before = self.history.at
         self.history.add(settings)
         if self.history.at != before:
-            self.worker.withdraw(lambda job: job.task == "curve")
+            self.worker.withdraw(_estimates)
+
+    async def end_estimates(self) -> None:
+        """End what is computed for the curves of a large table, so that a run does not wait for it."""
+        current = self.worker.current
+        self.worker.withdraw(_estimates)
+        if current is not None and _estimates(current) and self.profile and self.profile["n_rows"] > SMALL_TABLE_ROWS:
+            await self.worker.cancel(current)
 
     def run(self) -> Job:
         """Protect the table with the present settings."""
@@ -120,7 +127,7 @@ class Session:
             if job.state == "done":
                 self.keep_result(digest, settings, job.result)
 
-        self.worker.withdraw(lambda job: job.task == "curve")
+        self.worker.withdraw(_estimates)
         return self.begin("run", Job("protect", {"settings": settings.to_dict()}, key=digest, when_done=done))
 
     def keep_result(self, digest: str, settings: Settings, result: dict[str, Any]) -> None:
@@ -153,21 +160,36 @@ class Session:
             first = sorted(levels, key=lambda k: k != settings.k)
             for at in [*(quick[k] for k in first if k in quick), *(full[k] for k in first)]:
                 self._compute_point(at)
+        if n_rows > SMALL_TABLE_ROWS:
+            for k in sorted(levels, key=lambda k: k != settings.k):
+                if not self._known(full[k]):
+                    self._compute_point(full[k], task="preview", largest_k=levels[-1])
         return [self._point(k, full[k], quick.get(k)) for k in levels]
 
     def _point(self, k: int, full: Settings, quick: Settings | None) -> dict[str, Any]:
-        """Return what is known about one k: the full result, else that of the effort fast, else nothing."""
-        found, waiting = self.points.get(_point_key(full)), self._waits(_point_key(full))
+        """Return what is known about one k: the full result, else that of the effort fast, else a preview."""
+        found = self._known(full)
         if found is None and quick is not None:
-            found = self.points.get(_point_key(quick))
+            found = self._known(quick)
             found = None if found is None else {**found, "fast": True}
-        return {"k": k, "loss": None, **(found or {}), "waiting": waiting}
+        preview = self.points.get(_point_key(full, "preview"))
+        if preview is not None and (found is None or found.get("loss") is None):
+            found = preview if found is None or preview.get("loss") is not None else found
+        keys = [_point_key(full), _point_key(full, "preview")]
+        return {"k": k, "loss": None, **(found or {}), "waiting": any(map(self._waits, keys))}
+
+    def _known(self, settings: Settings) -> dict[str, Any] | None:
+        """Return the figures of full results: of the curve, or of a run that was made with these settings."""
+        present = self.settings
+        run = None if present is None else self.history.figures.get(replace(settings, accept=present.accept).digest())
+        found = self.points.get(_point_key(settings))
+        return found if run is None else {"k": settings.k, **run}
 
     def _waits(self, key: str) -> bool:
         return any(job.key == key for job in self.worker.jobs)
 
-    def _compute_point(self, settings: Settings) -> None:
-        key = _point_key(settings)
+    def _compute_point(self, settings: Settings, task: str = "curve", **further: Any) -> None:
+        key = _point_key(settings, task)
         if key in self.points:
             return
 
@@ -177,7 +199,8 @@ class Session:
             elif job.state == "failed" and job.error is not None:
                 self.points[key] = {"k": settings.k, "loss": None, "reason": job.error["text"]}
 
-        self.worker.submit(Job("curve", {"settings": settings.to_dict()}, key=key, urgent=False, when_done=done))
+        payload = {"settings": settings.to_dict(), **further}
+        self.worker.submit(Job(task, payload, key=key, urgent=False, when_done=done))
 
     async def close(self, *, end: bool = False) -> None:
         """End the worker and remove uploads; with ``end`` also the history."""
@@ -187,8 +210,12 @@ class Session:
         self.folder.leave()
 
 
-def _point_key(settings: Settings) -> str:
-    return f"curve {settings.digest()}"
+def _point_key(settings: Settings, task: str = "curve") -> str:
+    return f"{task} {settings.digest()}"
+
+
+def _estimates(job: Job) -> bool:
+    return job.task in {"curve", "preview"}
 
 
 def first_settings(path: str, read_options: dict[str, Any], profile: dict[str, Any]) -> Settings:

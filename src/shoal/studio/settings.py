@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from shoal.errors import ParameterError
+from shoal.studio.trees import nested
 
 ROLES = ("identifier", "unit", "household", "time", "quasi", "confidential", "other")
 UNDECIDED = ""
@@ -46,7 +47,9 @@ class ColumnSettings:
     recode
         What replaces the values of a group; the empty text for the default.
     hierarchy
-        How a hierarchy is built from the values; the empty text for none.
+        How a hierarchy is built from the values; ``hand`` for the tree, the empty text for none.
+    tree
+        A tree that was made in the studio: for each value the value and the names above it, nearest first.
     before
         Steps before grouping, such as ``top 90``.
     """
@@ -58,6 +61,12 @@ class ColumnSettings:
     recode: str = ""
     hierarchy: str = ""
     before: tuple[str, ...] = ()
+    tree: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def stated_hierarchy(self) -> Any:
+        """What :func:`shoal.protect` is given: a word, or a tree as nested mappings and lists."""
+        return nested(self.tree) if self.hierarchy == "hand" else self.hierarchy
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,8 @@ class Settings:
         The method; effort is for ``auto``.
     missing, strata, sampling_weight
         As in :func:`shoal.protect`.
+    statistics
+        Statistics that must hold: name, SQL expression, domains, largest change as a share of the figure.
     accept
         What was accepted: ``loss``, ``derived``, ``relinking``.
 
@@ -113,6 +124,7 @@ class Settings:
     strata: tuple[str, ...] = ()
     sampling_weight: str = ""
     accept: tuple[str, ...] = ()
+    statistics: tuple[tuple[str, str, tuple[str, ...], float], ...] = ()
 
     def named(self, role: str) -> list[str]:
         """Return the columns of a role."""
@@ -147,7 +159,7 @@ class Settings:
             "orders": {name: list(one.order) for name, one in used.items() if one.kind == "ordinal" and one.order},
             "column_weights": {name: one.weight for name, one in quasi.items() if one.weight != 1},
             "recode": {name: one.recode for name, one in quasi.items() if one.recode},
-            "hierarchies": {name: one.hierarchy for name, one in quasi.items() if one.hierarchy},
+            "hierarchies": {name: one.stated_hierarchy for name, one in quasi.items() if one.hierarchy},
             "before": {name: list(one.before) for name, one in used.items() if one.before},
         }
         plain = {
@@ -158,6 +170,11 @@ class Settings:
             plain["effort"] = self.effort
         found = {**roles, **mappings, "strata": list(self.strata), **plain, "read_options": dict(self.read_options)}
         found = {name: value for name, value in found.items() if value not in (None, "", [], {})}
+        if self.statistics:
+            found["statistics"] = [
+                {"name": name, "value": value, "relative": relative} | ({"domains": list(domains)} if domains else {})
+                for name, value, domains, relative in self.statistics
+            ]
         found |= {f"accept_{name}": True for name in self.accept}
         found |= {"method": self.method} if self.method != "auto" else {}
         found |= {"seed": self.seed} if self.seed else {}
@@ -201,7 +218,10 @@ class Settings:
 
 
 def _with_tuples(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
+    def frozen(value: Any) -> Any:
+        return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+    return {name: frozen(value) for name, value in entry.items()}
 
 
 def changed_text(before: Settings | None, after: Settings) -> str:
@@ -239,6 +259,10 @@ def _shown(value: Any) -> str:
     if value in {None, ""} if not isinstance(value, tuple | dict | Mapping) else not value:
         return "none"
     if isinstance(value, tuple):
+        if isinstance(value[0], tuple) and len(value[0]) == 4 and isinstance(value[0][2], tuple):
+            return ", ".join(one[0] for one in value)
+        if isinstance(value[0], tuple):
+            return f"a tree of {len(value)} values, {1 + max(map(len, value))} levels"
         return ", ".join(map(str, value[:4])) + (", …" if len(value) > 4 else "")
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {entry}" for name, entry in value.items())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.core.text import text_of
 from shoal.schema.column_profile import SHARED
+from shoal.studio.trees import MOST_VALUES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -100,7 +101,28 @@ def _column(table: Table, column: Column, bare: Column) -> dict[str, Any]:
         "label": table.variable_label(column.name) or "",
         "described": describe_column(table, column.name),
     }
-    return entry | _distribution(table, column, known)
+    return entry | _distribution(table, column, known) | _values(known, distinct)
+
+
+def _values(known: pl.Series, distinct: int) -> dict[str, Any]:
+    """Return all values with their rows, where there are few enough to order or to group them by hand."""
+    if not 0 < distinct <= MOST_VALUES or known.dtype.is_nested():
+        return {"values": [], "value_counts": []}
+    counted: dict[str, int] = {}
+    for value, count in known.alias("value").value_counts().rows():
+        text = text_of(value)
+        if text.strip():
+            counted[text] = counted.get(text, 0) + int(count)
+    numeric = known.dtype.is_numeric()
+
+    def place(text: str) -> tuple[float, str]:
+        try:
+            return (float(text) if numeric else 0.0), text
+        except ValueError:
+            return 0.0, text
+
+    ordered = sorted(counted, key=place)
+    return {"values": ordered, "value_counts": [counted[text] for text in ordered]}
 
 
 def _distribution(table: Table, column: Column, known: pl.Series) -> dict[str, Any]:
@@ -133,7 +155,6 @@ def _distribution(table: Table, column: Column, known: pl.Series) -> dict[str, A
         "bins": [round(n / highest, 3) for n, _ in shown],
         "categories": [{"text": text[:_LONGEST_CELL], "count": n} for n, text in shown],
         "rest": rest if rest >= SHARED else 0,
-        "values": sorted(counted)[:_MAX_ORDER] if len(counted) <= _MAX_ORDER else [],
     }
 
 

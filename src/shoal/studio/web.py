@@ -11,6 +11,8 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from shoal.studio.help_texts import HELP
+
 if TYPE_CHECKING:
     from shoal.studio.session import Session
     from shoal.studio.settings import Settings
@@ -43,7 +45,7 @@ def templates() -> Any:
     environment.filters |= {
         "percent": percent, "count": "{:,}".format, "size": size_text, "clock": clock, "drawn": drawn, "about": about,
     }  # fmt: skip
-    environment.globals |= {"role_words": ROLE_WORDS}
+    environment.globals |= {"role_words": ROLE_WORDS, "helps": HELP}
     return environment
 
 

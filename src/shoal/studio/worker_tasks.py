@@ -6,6 +6,7 @@ Results are plain values for JSON. Figures are SVG texts of the report, in which
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,15 @@ from shoal.studio.settings import Settings
 _checked_files: dict[str, tuple[int, int, str]] = {}
 _release: dict[str, Any] = {}
 """The release that was made last, by the digest of its settings; it holds the table."""
+_cut: dict[str, Any] = {}
+"""The table that is cut for previews, by the digest of its settings without k."""
 
 
 def run_task(name: str, payload: Mapping[str, Any], progress: Progress) -> Any:
     """Run a task by its name."""
     tasks: dict[str, Callable[[Mapping[str, Any], Progress], Any]] = {
         "peek": _peek, "open": _open, "demo": _demo, "protect": _protect, "curve": _curve, "write": _write,
-        "clean": _clean, "methods": _methods,
+        "clean": _clean, "methods": _methods, "check": _check, "rows": _rows, "preview": _preview,
     }  # fmt: skip
     return tasks[name](payload, progress)
 
@@ -120,6 +123,41 @@ def _curve(payload: Mapping[str, Any], progress: Progress) -> Any:
         "low": line.record_linkage_low, "high": line.record_linkage_high, "highest": line.highest_risk,
         "method": line.selected_method or line.method, "reason": line.reason, "seconds": line.seconds,
     }  # fmt: skip
+
+
+def _preview(payload: Mapping[str, Any], progress: Progress) -> Any:
+    """Return the estimate for one k from a few blocks; the table is cut once for all k."""
+    from shoal.api.preview import LossPreview
+
+    settings = Settings.from_dict(payload["settings"])
+    _check_unchanged(settings)
+    key = replace(settings, k=2, accept=()).digest()
+    if key not in _cut:
+        _cut.clear()
+        given = settings.arguments()
+        for name in ("k", "time_limit", "accept_loss", "accept_derived", "accept_relinking"):
+            given.pop(name, None)
+        _cut[key] = LossPreview(settings.source, largest_k=payload["largest_k"], progress=progress, **given)
+    point = _cut[key].point(settings.k, progress=progress)
+    return {
+        "k": point.k, "loss": point.loss, "loss_low": point.low, "loss_high": point.high, "average": point.average,
+        "highest": point.highest, "blocks": point.blocks, "of_blocks": point.of_blocks, "preview": True,
+        "linkage": None, "low": None, "high": None,
+    }  # fmt: skip
+
+
+def _check(payload: Mapping[str, Any], progress: Progress) -> Any:
+    from shoal.studio.checked_table import checked_table
+
+    progress.stage("reading")
+    return checked_table(payload, progress)
+
+
+def _rows(payload: Mapping[str, Any], progress: Progress) -> Any:
+    """Return single rows of the original: only after the steward asked to see them on this machine."""
+    from shoal.api.risk_patterns import riskiest_rows
+
+    return riskiest_rows(_made_release(Settings.from_dict(payload["settings"]), progress))
 
 
 def _write(payload: Mapping[str, Any], progress: Progress) -> Any:

@@ -70,6 +70,44 @@
     const row = byId(`open-${index}`);
     if (row) row.focus();
   };
+  // The order of categories: dragged, or moved by buttons and by Alt with an arrow; the focus follows what was moved.
+  let follow = "";
+  let dragged = null;
+  document.addEventListener("click", (event) => {
+    const mover = event.target.closest("[data-follow]");
+    if (mover) follow = mover.dataset.follow;
+  });
+  document.addEventListener("dragstart", (event) => {
+    dragged = event.target.closest("[data-place]");
+    if (dragged) event.dataTransfer.effectAllowed = "move";
+  });
+  document.addEventListener("dragover", (event) => {
+    const place = event.target.closest("[data-place]");
+    for (const other of document.querySelectorAll(".order .over")) if (other !== place) other.classList.remove("over");
+    if (!dragged || !place) return;
+    event.preventDefault();
+    place.classList.add("over");
+  });
+  document.addEventListener("drop", (event) => {
+    const place = event.target.closest("[data-place]");
+    if (!dragged || !place) return;
+    event.preventDefault();
+    const values = { move: `${dragged.dataset.place} ${place.dataset.place}` };
+    window.htmx.ajax("POST", place.parentElement.dataset.order, { source: place.parentElement, target: "#side", values });
+  });
+  document.addEventListener("dragend", () => { dragged = null; });
+  document.addEventListener("keydown", (event) => {
+    if (!event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
+    const item = event.target.closest("[data-place]");
+    if (!item) return;
+    event.preventDefault();
+    byId(`${event.key === "ArrowUp" ? "up" : "down"}-${item.dataset.place}`).click();
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    if (follow && byId(follow)) byId(follow).focus();
+    follow = "";
+  });
+
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target.id === "side" && event.detail.requestConfig.verb === "get") {
       const head = byId("panel-head");

@@ -1,0 +1,160 @@
+"""Trees, steps, statistics, patterns, tables made elsewhere and previews, through the server."""
+
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+
+from shoal.datasets import patients
+from shoal.studio.help_texts import HELP
+
+
+@pytest.fixture
+def opened(client, tmp_path):
+    patients(200).write_csv(tmp_path / "people.csv")
+    client.open(tmp_path / "people.csv")
+    client.settle()
+    return client
+
+
+def position(client, name):
+    return [column["name"] for column in client.session.profile["columns"]].index(name)
+
+
+def test_a_tree_is_made_edited_run_and_repeated_by_script_and_run_file(opened, tmp_path):
+    region, age = position(opened, "region"), position(opened, "age")
+    panel = opened.post(f"/columns/{region}/panel", way="hand").text
+    assert "Grouping by hand" in panel
+    opened.post(f"/columns/{region}/panel", tree="group", node=["vnorth", "veast"], name="north-east")
+    opened.post(f"/columns/{region}/panel", tree="group", node=["vsouth", "vwest"], name="north-east")
+    assert len(opened.session.settings.columns["region"].tree) == 5, "a name that exists is refused"
+    opened.post(f"/columns/{region}/panel", tree="move", node=["vsouth"], target="north-east")
+    assert "already" in opened.post(f"/columns/{region}/panel", tree="group", node=["vwest"], name="south").text
+    opened.post(f"/columns/{age}/panel", way="intervals", detail="10, 50")
+    opened.post(f"/columns/{age}/panel", step="top", amount="80")
+    assert opened.session.settings.columns["age"].before == ("top 80",)
+    assert "above 0" in opened.post(f"/columns/{age}/panel", step="band", amount="-3").text
+    assert opened.session.settings.columns["age"].before == ("top 80",)
+    opened.post(f"/columns/{age}/panel", remove="0")
+    assert opened.session.settings.columns["age"].before == ()
+    assert opened.run().state == "done", opened.session.job("run").error
+    for point in range(len(opened.session.result["decide"])):
+        opened.post(f"/points/{point}", reason="seen")
+    page = opened.get("/out").text
+    assert "shoal run" in page
+    opened.post("/out", folder=str(tmp_path), extension=".csv", run_file="on")
+    made = tmp_path / "people-protected.csv"
+    first = made.read_bytes()
+    released = pl.read_csv(made)
+    known = {"north-east", "*", "north", "east", "south", "west", "islands"}
+    assert set(released["region"]) <= known
+    assert set(released["region"]) & {"north-east", "*"}
+    assert released["age"].cast(pl.String).str.contains("-|\\*").any()
+    from shoal.studio.exports import command_text, script_text
+
+    assert command_text(opened.session.settings, {"table": "x.csv"}) is None
+    (tmp_path / "again.py").write_text(script_text(opened.session.settings, {"table": "again.csv"}))
+    subprocess.run([sys.executable, "again.py"], cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "again.csv").read_bytes() == first
+    run = [sys.executable, "-m", "shoal", "run", "people-protected.run.toml", "--force"]
+    subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
+    assert made.read_bytes() == first
+
+
+def test_an_order_is_moved_by_places_and_undone(opened):
+    index = position(opened, "education")
+    before = opened.session.settings.columns["education"].order
+    opened.post(f"/columns/{index}/panel", move="0 2")
+    assert opened.session.settings.columns["education"].order == (*before[1:3], before[0], *before[3:])
+    for wrong in ("0 99", "x 1", "99 0", "1 1", "1"):
+        assert opened.post(f"/columns/{index}/panel", move=wrong).status_code == 422, wrong
+    opened.post("/undo")
+    assert opened.session.settings.columns["education"].order == before
+
+
+def test_statistics_that_must_hold_stop_a_run_or_are_shown(opened):
+    wrong = {"held_name": "x", "held_value": "read_csv('/etc/passwd')", "held_relative": "1"}
+    assert "may read the table" in opened.post("/protect", **wrong).text
+    assert "no column" in opened.post("/protect", held_name="x", held_value="income", held_domains="planet",
+                                      held_relative="1").text  # fmt: skip
+    opened.post("/protect", held_name="mean income", held_value="income", held_domains="sex", held_relative="0")
+    job = opened.run()
+    assert job.state == "failed"
+    assert "mean income" in job.error["text"]
+    opened.post("/protect", held_off="0")
+    opened.post("/protect", held_name="mean income", held_value="income", held_relative="50")
+    assert opened.run().state == "done"
+    look = opened.get("/look").text
+    assert "mean income: within its tolerance" in look
+    figures = opened.session.result["statistics"][0]["figures"]
+    assert figures[0]["before"] > 0
+
+
+def test_patterns_name_ten_rows_and_single_rows_only_when_asked(opened):
+    assert opened.run().state == "done"
+    found = opened.session.result["patterns"]
+    assert 0 < found["everyone"] < 1
+    assert all(one["rows"] >= 10 and one["low"] > found["everyone"] for one in found["found"])
+    look = opened.get("/look").text
+    assert "Riskiest patterns" in look
+    incomes = {str(value) for value in pl.read_csv(opened.session.settings.source)["income"]}
+    shown = opened.post("/look/rows").text
+    assert sum(value in shown for value in incomes) >= 5, "rows of the original"
+    assert opened.session.job("rows").result is None
+    assert "Single rows of the original were shown" in opened.session.history.present.note
+    text = opened.session.history.path.read_text()
+    assert "Wei " not in text, "no name of a person is kept"
+
+
+def test_a_table_made_elsewhere_is_assessed_and_evaluated(opened, tmp_path):
+    frame = pl.read_csv(tmp_path / "people.csv").drop("name")
+    other = frame.with_columns(age=(pl.col("age") // 20) * 20, income=pl.lit(1))
+    other.write_csv(tmp_path / "other.csv")
+    found = opened.post("/check", released=str(tmp_path / "other.csv"), quasi="age, sex").text
+    assert "Quasi-identifiers: age, sex" in found
+    counted = other.group_by("age", "sex").len()["len"].min()
+    assert f"k = {counted}" in found
+    frame.write_csv(tmp_path / "before.csv")
+    both = opened.post("/check", released=str(tmp_path / "other.csv"), original=str(tmp_path / "before.csv"),
+                       quasi="age, sex", confidential="diagnosis").text  # fmt: skip
+    assert "Data utility" in both
+    assert "linkage" in both
+    assert "is not a file" in opened.post("/check", released="/nowhere.csv").text
+    assert "planet" in opened.post("/check", released=str(tmp_path / "other.csv"), quasi="planet").text
+    assert "other.csv" in opened.get("/check").text
+
+
+def test_large_tables_get_a_preview_that_full_results_replace(client, tmp_path):
+    table = tmp_path / "people.parquet"
+    patients(20_500).select("age", "income", "height").write_parquet(table)
+    client.open(table)
+    while client.session.settings.undecided:
+        client.post("/columns/all", role="quasi")
+    client.post("/protect", k="5", effort="fast")
+    end = time.monotonic() + 90
+    while any(point["waiting"] for point in client.session.curve()) and time.monotonic() < end:
+        time.sleep(0.1)
+    points = client.session.curve()
+    assert all(point["preview"] and point["loss_low"] < point["loss"] < point["loss_high"] for point in points), points
+    text = client.get("/curves").text
+    assert "preview with its interval" in text
+    assert "every 600ms" not in text
+    assert client.run().state == "done"
+    at = next(point for point in client.session.curve() if point["k"] == 5)
+    assert "preview" not in at
+    assert at["loss"] == client.session.result["loss"]
+
+
+def test_every_field_has_its_help(opened):
+    opened.post("/columns/0", role="quasi")
+    pages = "".join(opened.get(path).text for path in ("/open", "/columns", "/protect", "/check"))
+    for name in ("region", "education"):
+        pages += opened.get(f"/columns/{position(opened, name)}/panel").text
+    pages += opened.post("/peek", path=opened.session.settings.source).text
+    assert opened.run().state == "done"
+    pages += opened.get("/out").text
+    plain = pages.replace("&#39;", "'")
+    lacking = [name for name, text in HELP.items() if text not in plain and name not in {"kind", "sheet", "missing"}]
+    assert lacking == []
