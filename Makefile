@@ -57,7 +57,7 @@ layers: ## import-linter: packages import lower packages only
 docs: ## renew the generated pages and build the site into site/
 	$(PYTHON) docs/method_pages.py
 	$(PYTHON) docs/api.py
-	$(PYTHON) docs/run_file.py
+	for page in run_file commands auto_selection determinism errors_page schema_page output_keys report_page notebook; do $(PYTHON) docs/$$page.py || exit 1; done
 	$(PYTHON) -m mkdocs build --strict
 
 bench: ## run all benchmarks

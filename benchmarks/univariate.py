@@ -157,7 +157,7 @@ def main():
     options = argparse.ArgumentParser()
     options.add_argument("--n", type=int, default=1_000_000)
     options.add_argument("--repeat", type=int, default=3)
-    options.add_argument("--docs", action="store_true", help="also update the table in docs/methods/univariate.md")
+    options.add_argument("--docs", action="store_true", help="also update the table in docs/validation/univariate.md")
     options.add_argument("--huge", action="store_true", help="one run with n = 100,000,000 instead")
     chosen = options.parse_args()
     if chosen.huge:

@@ -1,4 +1,4 @@
-"""Draw the figures of docs/methods/univariate.md from runs on this machine, and update its tables.
+"""Draw the figures of docs/validation/univariate.md from runs on this machine, and update its tables.
 
     python benchmarks/univariate_figures.py [--n 1000000] [--repeat 3]
 
@@ -28,7 +28,7 @@ from shoal.methods.univariate.projection import grouped_sse, projection
 from shoal.methods.univariate.sorting import sort_values
 
 DOCS = Path(__file__).parent.parent / "docs" / "methods"
-PAGE = DOCS / "univariate.md"
+PAGE = DOCS.parent / "validation" / "univariate.md"
 SEARCHES = {
     "auto": 10**6,
     "direct": 5,

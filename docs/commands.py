@@ -35,7 +35,14 @@ def _section(name, command):
     arguments = [parameter for parameter in shown if parameter.param_type_name == "argument"]
     options = [parameter for parameter in shown if parameter.param_type_name != "argument"]
     usage = " ".join(["shoal", name, *(map(_placeholder, arguments)), "[OPTIONS]"])
-    text = [f"## shoal {name}", "", _paragraphs(command.help), "", f"```text\n{usage}\n```", ""]
+    text = [
+        f"## shoal {name}",
+        "",
+        _paragraphs(command.help),
+        "",
+        f"<!-- shown: a usage line -->\n```text\n{usage}\n```",
+        "",
+    ]
     if arguments:
         text += ["| argument | meaning |", "|---|---|"]
         text += [f"| `{argument.name.upper()}` | {_cell(argument.help)} |" for argument in arguments] + [""]

@@ -16,7 +16,8 @@ DOCS = Path(__file__).parent
 INDEX = DOCS / "methods" / "index.md"
 PAGES = DOCS / "methods" / "reference"
 NAVIGATION = DOCS.parent / "mkdocs.yml"
-START, END = "  # written by docs/method_pages.py\n", "  # end of what docs/method_pages.py writes\n"
+START = "      # written by docs/method_pages.py\n"
+END = "      # end of what docs/method_pages.py writes\n"
 FAMILIES = {
     "distance": "Distances between records",
     "univariate": "One column, and projections onto one",
@@ -235,10 +236,10 @@ def usage(method):
 
 def navigation():
     """Return the part of mkdocs.yml that lists the pages of methods."""
-    lines = ["  - Methods one by one:"]
+    lines = ["      - Methods one by one:"]
     for family, methods in families().items():
-        lines.append(f"      - {FAMILIES[family]}:")
-        lines += [f"          - {method.name}: methods/reference/{method.name}.md" for method in methods]
+        lines.append(f"          - {FAMILIES[family]}:")
+        lines += [f"              - {method.name}: methods/reference/{method.name}.md" for method in methods]
     return "\n".join(lines) + "\n"
 
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-PAGES = [Path(__file__).parent / name for name in ("guide.md", "tutorial-persons.md")]
+PAGES = [Path(__file__).parent / name for name in ("guide.md", "categorical.md", "tutorial-persons.md")]
 OUTPUT = r"\n<!-- output -->\n.*?<!-- end of output -->\n"
 BLOCK = re.compile(
     rf"```sh\n(?P<commands>.*?)```\n(?P<shown>{OUTPUT})?|<!-- edit (?P<file>\S+) -->\n```toml\n(?P<entries>.*?)```\n",

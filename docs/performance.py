@@ -28,7 +28,7 @@ def main():
     for title, command in RUNS.items():
         run = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True, encoding="utf-8")
         output = "\n".join(line.rstrip() for line in run.stdout.strip().splitlines())
-        parts.append(f"## {title}\n\n`python {' '.join(command)}`\n\n```text\n{output}\n```\n")
+        parts.append(f"## {title}\n\n`python {' '.join(command)}`\n\n<!-- output -->\n```text\n{output}\n```\n")
     PAGE.write_text("\n".join(parts), encoding="utf-8")
 
 

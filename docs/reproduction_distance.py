@@ -1,4 +1,4 @@
-"""Writes the tables of docs/methods/distance.md: counts of printed cells, exchanges, and PCL.
+"""Writes tables of docs/methods/distance.md and docs/validation/distance.md: printed cells, exchanges, and PCL.
 
 Run from the root of the repository, with the names of the parts to renew (all if there is none: cells, simulated,
 exchanges, pcl); ``--large`` adds Credit Card and Adult to the exchanges (a few minutes). Counts and simulated tables
@@ -20,6 +20,7 @@ from published.printed import ABSENT, DIFFERS, STATUSES  # noqa: E402
 from shoal.methods.running import run  # noqa: E402
 
 PAGE = ROOT / "docs" / "methods" / "distance.md"
+VALIDATION = ROOT / "docs" / "validation" / "distance.md"
 TITLES = {"census": "Census", "tarragona": "Tarragona", "eia": "EIA", "cloud1": "Cloud1", "cloud2": "Cloud2"}
 TITLES |= {"credit_card": "Credit Card", "adult": "Adult"}
 PCL_RUNS = [("census", 10), ("census", 50), ("census", 100), ("adult", 500), ("adult", 1000), ("adult", 4000)]
@@ -100,7 +101,8 @@ def pcl(_large):
 def main():
     parts = {"cells": cells, "simulated": simulated, "exchanges": exchanges, "pcl": pcl}
     wanted = [name for name in parts if name in sys.argv] or parts
-    write_tables(PAGE, {name: parts[name]("--large" in sys.argv) for name in wanted})
+    for name in wanted:
+        write_tables(VALIDATION if name in {"cells", "simulated"} else PAGE, {name: parts[name]("--large" in sys.argv)})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write the tables of docs/methods/nominal.md: Cost 2023, Tables 6.3 and 6.6 to 6.10, published and Shoal.
+"""Write the tables of docs/validation/nominal.md: Cost 2023, Tables 6.3 and 6.6 to 6.10, published and Shoal.
 
 Run from the root of the repository: ``python docs/reproduction_nominal.py --instances 10``, about an hour. Results of
 single instances are stored in docs/methods/nominal-results.json and not computed again with the same limits;
@@ -23,7 +23,7 @@ from shoal.methods.nominal.column_generation import column_generation  # noqa: E
 from shoal.methods.nominal.table_representatives import select_representatives  # noqa: E402
 from shoal.methods.running import run  # noqa: E402
 
-PAGE = ROOT / "docs" / "methods" / "nominal.md"
+PAGE = ROOT / "docs" / "validation" / "nominal.md"
 PARTITION_PAGE = ROOT / "docs" / "methods" / "nominal-partition.md"
 RESULTS = ROOT / "docs" / "methods" / "nominal-results.json"
 DUALS = {"e": "optimal", "h": "heuristic"}

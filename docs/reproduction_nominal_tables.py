@@ -1,4 +1,4 @@
-"""The tables of docs/methods/nominal.md from the results of docs/reproduction_nominal.py."""
+"""The tables of docs/validation/nominal.md from the results of docs/reproduction_nominal.py."""
 
 import sys
 from pathlib import Path

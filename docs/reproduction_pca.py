@@ -1,4 +1,4 @@
-"""Measure and write the tables of docs/methods/pca.md beside those of Rebollo-Monedero et al. 2019.
+"""Measure and write the tables of docs/validation/pca.md beside those of Rebollo-Monedero et al. 2019.
 
     python docs/reproduction_pca.py [tables] [scan] [readings] [--table Forest] [--k 100,50] [--docs]
 
@@ -24,7 +24,7 @@ from shoal.methods.partition.scans import scan_components
 mdav = leaf_method("mdav")
 
 METHODS = Path(__file__).parent / "methods"
-RESULTS, PAGE = METHODS / "pca-results.json", METHODS / "pca.md"
+RESULTS, PAGE = METHODS / "pca-results.json", METHODS.parent / "validation" / "pca.md"
 SPLITS = {"Forest": {"macro": 10_000, "distal": 39}, "Large Census": {"macro": 1000, "distal": 59}}
 RUNS = ("mdav", "pca-mdav", "pca-proximal", "prepartition")
 READ_AT = (10, 50, 100)
@@ -195,7 +195,7 @@ def main():
     options.add_argument("what", nargs="*", choices=["tables", "scan", "readings", []])
     options.add_argument("--table", choices=[*SPLITS])
     options.add_argument("--k", default="100,50,10,5,2")
-    options.add_argument("--docs", action="store_true", help="write docs/methods/pca.md")
+    options.add_argument("--docs", action="store_true", help="write docs/validation/pca.md")
     chosen = options.parse_args()
     for name in [chosen.table] if chosen.table else SPLITS:
         if "tables" in chosen.what:

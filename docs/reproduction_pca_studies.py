@@ -136,7 +136,7 @@ def main():
     options = argparse.ArgumentParser()
     options.add_argument("what", nargs="*", choices=["macrocells", "distal", "energy", "candidates", []])
     options.add_argument("--k", default="100,50,10,5")
-    options.add_argument("--docs", action="store_true", help="write docs/methods/pca.md")
+    options.add_argument("--docs", action="store_true", help="write docs/validation/pca.md")
     chosen = options.parse_args()
     for name, measure in (("macrocells", measure_macrocells), ("distal", measure_distal), ("energy", measure_energy)):
         if name in chosen.what:

@@ -80,6 +80,65 @@ def test_the_page_of_run_files_lists_every_key():
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/run_file.py"
 
 
+@pytest.mark.parametrize("name", ["errors_page", "schema_page", "report_page"])
+def test_pages_written_from_the_code_are_up_to_date(name):
+    script = load(name)
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(), f"run: python docs/{name}.py"
+
+
+@pytest.mark.parametrize("name", ["output_keys", "notebook"])
+def test_pages_written_from_results_are_up_to_date(name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "110")
+    for page, text in load(name).written().items():
+        assert page.read_text(encoding="utf-8") == text, f"run: python docs/{name}.py"
+
+
+def test_an_entry_without_a_meaning_and_a_meaning_without_an_entry_are_found():
+    script = load("output_keys")
+    assert script.checked([{"k": {"achieved": 5}}, {"k": {}}], {"k.achieved": "", "k": ""}) == {"k.achieved": 1, "k": 1}
+    for found, meanings in (({"k": 5, "l": 2}, {"k": ""}), ({"k": 5}, {"k": "", "l": ""})):
+        with pytest.raises(SystemExit, match="'l'"):
+            script.checked([found], meanings)
+
+
+QUESTION = re.compile(r"^\| ([^|]+\?) \| \[[^]]+\]\(([^)#]*)(?:#([^)]+))?\) \| ([^|]+) \|$", re.MULTILINE)
+
+
+def questions():
+    """Return question, page, section and search words of each line of the table on docs/questions.md."""
+    text = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
+    return [(one, page or "questions.md", part, words.split()) for one, page, part, words in QUESTION.findall(text)]
+
+
+def section(page, anchor):
+    """Return the part of a page below the heading of an anchor, or the whole page."""
+    text = page.read_text(encoding="utf-8")
+    if not anchor:
+        return text
+    for found in re.finditer(r"^(#+) (.+)$", text, flags=re.MULTILINE):
+        name = re.sub(r"[^\w\s-]", "", found[2].lower()).strip()
+        if re.sub(r"[\s-]+", "-", name) == anchor:
+            return re.split(rf"^#{{1,{len(found[1])}}} ", text[found.end() :], maxsplit=1, flags=re.MULTILINE)[0]
+    raise AssertionError(f"{page.name} has no heading {anchor}")
+
+
+def test_twenty_questions_of_users_lead_to_pages_that_answer_them():
+    found = questions()
+    assert len(found) >= 20
+    for question, page, anchor, words in found:
+        text = section(ROOT / "docs" / page, anchor).lower()
+        assert [word for word in words if word.lower() not in text] == [], question
+
+
+def test_a_section_ends_at_the_next_heading_of_its_level(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# A\n\n## One\n\nfirst\n\n### Deeper\n\nsecond\n\n## Two\n\nthird\n", encoding="utf-8")
+    assert "second" in section(page, "one")
+    assert "third" not in section(page, "one")
+    with pytest.raises(AssertionError, match="no heading"):
+        section(page, "four")
+
+
 def test_the_page_of_the_attack_suite_shows_the_recorded_figures():
     script = load("reliability")
     figures = json.loads(script.FIGURES.read_text(encoding="utf-8"))

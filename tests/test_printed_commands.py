@@ -29,10 +29,15 @@ from shoal.methods.registry import _methods
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^(?:<!-- edit (?P<file>\S+) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^(?:<!-- (?P<mark>[^\n]*?) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```", re.DOTALL | re.MULTILINE)
 NOT_HERE = {
     "api.md": "its examples are those of the docstrings, which run as doctests",
 }
+MARKS = re.compile(
+    r"edit \S+|file \S+|exit code \d|output|not run: .{10,}|demo output: written by docs/readme_demo.py"
+    r"|shown: a diagram|shown: a usage line"
+)
+"""What may stand in a comment on the line before a block: what a test does with it, or why none runs it."""
 LONG = {"nominal.md"}  # integer programs with a minute each
 TOOLS = {"sha256sum", "openssl", "ssh-keygen"}
 METHOD_PAGES = "methods/reference"
@@ -40,15 +45,32 @@ QUICK = {"auto", "mdav", "ona-star", "optimal-1d", "mondrian", "mona-plus", "saf
 
 
 def blocks(page):
-    """Return Python, commands and edits of a page; a block without a kind counts if it shows commands."""
+    """Return what is run of a page: Python, commands with their exit code, and files that are written or edited."""
     for found in BLOCK.finditer(page.read_text(encoding="utf-8")):
-        kind, text = found["kind"], found["text"]
-        if found["file"]:
-            yield found["file"], text
+        kind, text, (action, _, name) = found["kind"], found["text"], (found["mark"] or "").partition(" ")
+        if action in {"edit", "file"}:
+            yield action, (Path(name), text)
         elif kind == "python":
             yield kind, text
-        elif kind == "sh" or (kind == "" and re.match(r"(shoal|python3?|make) ", text)):
-            yield "sh", text
+        elif is_commands(kind, text):
+            yield "sh", (text, int(name.removeprefix("code ")) if action == "exit" else 0)
+
+
+def is_commands(kind, text):
+    """Return whether a block shows commands; one without a kind counts if it begins with one."""
+    return kind == "sh" or (kind == "" and re.match(r"(shoal|python3?|make) ", text) is not None)
+
+
+def unmarked(page):
+    """Return the first lines of the blocks of a page that no test runs and that do not say why."""
+    lines, text = [], page.read_text(encoding="utf-8")
+    inside = [found.span() for found in BLOCK.finditer(text)]
+    for found in BLOCK.finditer(text):
+        runs = found["kind"] == "python" or is_commands(found["kind"], found["text"])
+        if not (runs or MARKS.fullmatch(found["mark"] or "")):
+            lines.append(found["text"].partition("\n")[0])
+    indented = re.finditer(r"^ +```.*$", text, flags=re.MULTILINE)  # in a list: no block of this test
+    return lines + [found[0] for found in indented if not any(one <= found.start() < end for one, end in inside)]
 
 
 def is_slow(page):
@@ -113,13 +135,14 @@ def names_for(people):
 def test_what_the_page_prints_runs(page, folder):
     names = names_for(folder)
     outputs = load("outputs")
-    for kind, text in blocks(page):
+    for kind, block in blocks(page):
         if kind == "sh":
-            run_commands(text)
-        elif kind.endswith(".toml"):
-            file = Path(kind)
-            file.write_text(outputs.edited(file.read_text(encoding="utf-8"), text), encoding="utf-8")
-        elif ">>>" in text:
+            run_commands(*block)
+        elif kind in {"edit", "file"}:
+            file, text = block
+            new = outputs.edited(file.read_text(encoding="utf-8"), text) if kind == "edit" else text
+            file.write_text(new, encoding="utf-8")
+        elif ">>>" in (text := block):
             found = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), 0)
             runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
             assert runner.run(found, clear_globs=False).failed == 0
@@ -128,8 +151,21 @@ def test_what_the_page_prints_runs(page, folder):
             exec(compile(text, page.name, "exec"), names)
 
 
-def run_commands(text):
-    for line in text.splitlines():
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in NOT_HERE], ids=lambda page: page.name)
+def test_every_block_is_run_or_says_why_not(page):
+    assert unmarked(page) == []
+
+
+def test_a_block_that_is_not_run_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```text\nshoal studio\n```\n\n<!-- output -->\n```text\nk=5\n```\n\n- one\n\n    ```sh\n    shoal\n    ```\n"
+    )
+    assert unmarked(page) == ["shoal studio", "    ```sh", "    ```"]
+
+
+def run_commands(text, code=0):
+    for line in text.replace("\\\n", " ").splitlines():
         command = line.strip()
         words = shlex.split(command, comments=True)
         if not words:
@@ -137,7 +173,7 @@ def run_commands(text):
         if words[:2] == ["python3", "-m"] and "install" in words:
             check_installation(command)
         elif words[0] == "shoal":
-            run_shoal(words[1:])
+            run_shoal(words[1:], code)
         elif words[0] == "make":
             assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), command
         elif words[0] in {"python", "python3"}:
@@ -156,7 +192,7 @@ def check_installation(command):
         assert set(named.split(",")) <= set(extras), command
 
 
-def run_shoal(words):
+def run_shoal(words, expected=0):
     """Run a command; those that write replace what an example before them wrote, because pages print alternatives."""
     words = [*words, "--force"] if words[0] in {"protect", "dp", "compare", "schema", "sign"} else words
     out, err, code = StringIO(), StringIO(), 0
@@ -165,7 +201,7 @@ def run_shoal(words):
             main()
         except SystemExit as stop:
             code = stop.code or 0
-    assert code == 0, (words, err.getvalue())
+    assert code == expected, (words, err.getvalue())
 
 
 def test_installations_named_in_the_text_are_possible():
