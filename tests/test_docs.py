@@ -118,7 +118,10 @@ def section(page, anchor):
     for found in re.finditer(r"^(#+) (.+)$", text, flags=re.MULTILINE):
         name = re.sub(r"[^\w\s-]", "", found[2].lower()).strip()
         if re.sub(r"[\s-]+", "-", name) == anchor:
-            return re.split(rf"^#{{1,{len(found[1])}}} ", text[found.end() :], maxsplit=1, flags=re.MULTILINE)[0]
+            return (
+                found[2]
+                + re.split(rf"^#{{1,{len(found[1])}}} ", text[found.end() :], maxsplit=1, flags=re.MULTILINE)[0]
+            )
     raise AssertionError(f"{page.name} has no heading {anchor}")
 
 
