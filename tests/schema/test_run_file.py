@@ -44,6 +44,7 @@ EXAMPLES = {  # where the type alone does not give a value that the class accept
     ("Schema", "strata"): [("weight",)],
     ("Schema", "known"): [("weight",)],
     ("Schema", "keep"): [("age <= weight",)],
+    ("Schema", "together"): [("age,weight",)],
     ("Schema", "sampling_weight"): ["weight"],
     ("Column", "name"): ["a b", 'quo"te', "Größe"],
     ("Column", "order"): [("low", "high")],

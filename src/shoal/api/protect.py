@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 SCHEMA_FIELDS = (
     "quasi", "confidential", "identifiers", "other", "unnamed", "unit", "household", "time", "kinds", "orders",
     "column_weights", "strata", "sampling_weight", "release_weight", "known", "missing", "recode", "hierarchies",
-    "constant", "keep_links", "before", "after", "shuffle", "not_applicable", "keep", "statistics",
+    "constant", "keep_links", "before", "after", "shuffle", "not_applicable", "keep", "together",
+    "statistics",
 )  # fmt: skip
 """Arguments that change the schema."""
 REQUIREMENT_FIELDS = ("of", "max_size", "global_recoding", "l", "l_kind", "c", "p", "alpha", "t", "beta", "max_share")
@@ -81,6 +82,7 @@ def protect(
     after: Mapping[str, Any] | None = None,
     shuffle: bool | None = None,
     keep: Sequence[str] | None = None,
+    together: Sequence[str] | None = None,
     statistics: Any = None,
     global_recoding: bool = False,
     decimals: Decimals = "input",
@@ -201,6 +203,9 @@ def protect(
         Release the rows in a random order; the holder's record keeps it.
     keep
         Rules between columns that the original obeys and the release keeps: ``["start <= end", "a + b = c"]``.
+    together
+        Sets of quasi-identifiers with recode ``suppress`` that are suppressed together, ``["roof,walls"]``: where one
+        of them is suppressed in a group, all are.
     statistics
         Statistics that must hold: a list of :class:`shoal.Statistic` or mappings, or a TOML file with
         ``[[statistics]]``. If one changes by more than its tolerance, :class:`shoal.errors.RequirementNotMet` is

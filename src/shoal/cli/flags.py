@@ -208,6 +208,9 @@ GROUPS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
             ),
             None,
         ),
+        "together": (
+            _names('Quasi-identifiers that are suppressed together: "roof,walls". Repeatable.', "NAMES"), None,
+        ),
         "statistics": (_one(Path, "TOML file with [[statistics]] that must hold within their tolerances."), None),
         "shuffle": (
             Annotated[bool, typer.Option("--shuffle", help="Rows in a random order, which the holder's record keeps.")],
@@ -391,6 +394,7 @@ class Given:
                 "statistics": self.values.get("statistics"),
                 "shuffle": self.values.get("shuffle") or None,  # a schema file may state it
                 "keep": self.values.get("keep") or None,
+                "together": self.values.get("together") or None,
             }
         return arguments
 

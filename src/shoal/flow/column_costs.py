@@ -18,7 +18,13 @@ def column_costs(prepared: Prepared) -> tuple[ColumnCost, ...]:
     emptied = {name for name in prepared.by_known if prepared.policy(name) == Missing.SUPPRESS}
     emptied |= set(prepared.aside) - set(prepared.by_known)
     costs = ((entry.column.name, _cost(entry)) for entry in prepared.encoding.quasi)
-    return tuple(replace(cost, emptied=True) if name in emptied else cost for name, cost in costs)
+    found = {name: replace(cost, emptied=True) if name in emptied else cost for name, cost in costs}
+    if prepared.schema.together:
+        from shoal.schema.linked_columns import linked_columns
+
+        for number, names in enumerate(linked_columns(prepared.schema)):
+            found |= {name: replace(found[name], linked=number) for name in names}
+    return tuple(found.values())
 
 
 def _cost(entry: ColumnEncoding) -> ColumnCost:

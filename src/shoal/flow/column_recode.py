@@ -174,6 +174,8 @@ class ColumnTask:
     level
         The level of the hierarchy that the whole column is generalised to; None for the closest common ancestor of
         each group.
+    hidden
+        The groups in which the column is suppressed because a column that it is linked to is; None for no group.
     """
 
     entry: ColumnEncoding
@@ -186,6 +188,7 @@ class ColumnTask:
     decimals: Decimals
     sums: Sums
     level: int | None = None
+    hidden: NDArray[np.bool_] | None = None
 
     def recoded(self, selected: Integers | None, keys: Words) -> RecodedColumn:
         """Return the released column and its loss.

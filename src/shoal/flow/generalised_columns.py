@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.core.group_statistics import group_ranges
 from shoal.core.text import text_of
@@ -61,10 +62,17 @@ def _tree(task: ColumnTask) -> Hierarchy:
     return hierarchy_of(task.entry.column, Table.from_native(task.series.to_frame().to_native()))
 
 
-def _suppressed(task: ColumnTask) -> RecodedColumn:
+def suppressed_groups(task: ColumnTask) -> NDArray[np.bool_]:
+    """Return the groups in which a column is suppressed because its values differ."""
     keys = task.sort_keys()
     lowest, highest = group_ranges(keys, task.grouping)
-    differ = ~((keys[lowest] == keys[highest]) | np.isnan(keys[lowest]))
+    return ~((keys[lowest] == keys[highest]) | np.isnan(keys[lowest]))
+
+
+def _suppressed(task: ColumnTask) -> RecodedColumn:
+    lowest, _ = group_ranges(task.sort_keys(), task.grouping)
+    differ = suppressed_groups(task)
+    differ = differ if task.hidden is None else differ | task.hidden
     released = with_missing(task.gathered(lowest), differ)
     charged = differ.astype(np.float64)
     loss = _with_penalties(task, task.loss(np.where(differ, np.nan, task.values[lowest])), charged, charged)

@@ -219,6 +219,10 @@ def group_records(
     blocks = find_blocks(prepared, requirements) if blocks is None else blocks
     if info.name.startswith("labels:"):
         return _given(prepared, requirements, info, blocks)
+    if prepared.schema.together:
+        from shoal.flow.linked_suppression import check_linked
+
+        check_linked(prepared)
     data = data or MethodData(prepared, blocks.suppressed)
     costs: Sequence[ColumnCost] = ()
     if "column_costs" in info.injected:

@@ -9,7 +9,7 @@ belongs to the objective of the method; otherwise mean, median or mode.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -195,14 +195,8 @@ def recode_table(
         selected = _selected_records(prepared, grouped, layer, inside, data, progress)
         rounded = sums == "rounded" and Recode.MEAN in inside.values()
         keys = _draw_keys(prepared, grouped, layer) if rounded else NO_KEYS
-        for entry in layer.entries:
-            name = entry.column.name
-            values = prepared.values(name, grouped.blocks.suppressed)
-            changed = name in prepared.imputed or name in grouped.blocks.suppressed
-            task = ColumnTask(
-                entry, table.column(name), values, layer.grouping, prepared.original(name) if changed else values,
-                layer.weights, recodes[name], decimals, sums, grouped.levels.get(name),
-            )  # fmt: skip
+        for task in _tasks(prepared, grouped, layer, recodes, decimals, sums):
+            name = task.entry.column.name
             chosen = selected.get(recodes[name])
             if name in prepared.aside or name in prepared.by_known:
                 from shoal.flow.known_cells import recode_with_missing
@@ -241,6 +235,29 @@ def recode_table(
     objective = _comparable_objective(prepared, grouped)
     loss = Loss(losses, *size_measures(grouping), frequency_tables=errors, objective=objective)
     return Recoded(released, loss, recodes, cells, after, moments, repaired)
+
+
+def _tasks(
+    prepared: Prepared, grouped: Grouped, layer: _Layer, recodes: Mapping[str, Recode], decimals: Decimals, sums: Sums,
+) -> Iterator[ColumnTask]:  # fmt: skip
+    """Yield the columns of a layer, each made when it is needed; linked columns need each other."""
+
+    def made(entry: ColumnEncoding) -> ColumnTask:
+        name = entry.column.name
+        values = prepared.values(name, grouped.blocks.suppressed)
+        changed = name in prepared.imputed or name in grouped.blocks.suppressed
+        return ColumnTask(
+            entry, prepared.table.column(name), values, layer.grouping,
+            prepared.original(name) if changed else values, layer.weights, recodes[name], decimals, sums,
+            grouped.levels.get(name),
+        )  # fmt: skip
+
+    if not prepared.schema.together:
+        yield from map(made, layer.entries)
+        return
+    from shoal.flow.linked_suppression import suppressed_together
+
+    yield from suppressed_together(prepared.schema, map(made, layer.entries))
 
 
 def _with_declared_codes(prepared: Prepared, grouped: Grouped, released: Table) -> Table:

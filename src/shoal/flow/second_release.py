@@ -127,6 +127,7 @@ def _compared(plan: JsonDict, roles: set[str]) -> JsonDict:
         **{name: schema[name] for name in ("strata", "sampling_weight", "missing")},
         "release_weight": schema.get("release_weight"),
         "keep": schema.get("keep"),
+        "together": schema.get("together"),
         "requirements": plan["requirements"],
         "method": plan["method"],
         "decimals": plan["decimals"],

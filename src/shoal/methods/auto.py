@@ -167,7 +167,7 @@ def auto_of_categories(
     if options is not None and record_weights is None:
         outcome = run(
             "cell-suppression", codes, k, progress=progress, seed=seed, time_limit=time_limit,
-            column_weights=column_weights, **options,
+            column_weights=column_weights, column_costs=column_costs, **options,
         )  # fmt: skip
         return replace(outcome, reason="cells are suppressed: as few of them as possible")
     if column_costs is None or all(cost.recode != "frequencies" for cost in column_costs):

@@ -73,6 +73,8 @@ class ColumnCost:
     emptied
         Whether the column is emptied in groups that mix known and missing cells; otherwise missing cells get the
         representative of the known ones. The input ``observed`` says which cells are known.
+    linked
+        The number of a set of columns that are suppressed together; None for a column that is suppressed alone.
     """
 
     recode: str
@@ -80,6 +82,7 @@ class ColumnCost:
     ancestors: NDArray[np.int64] | None = None
     options: NDArray[np.float64] | None = None
     emptied: bool = False
+    linked: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -246,6 +246,9 @@ class Schema:
     keep
         Rules between columns that hold in the original and are kept, such as ``start <= end``; see
         :mod:`shoal.schema.column_rules`.
+    together
+        Sets of quasi-identifiers that are suppressed together, each as a text of names such as ``roof,walls``: where
+        one of them is suppressed in a group, all are.
     statistics
         Statistics that must hold: see :class:`shoal.Statistic`.
 
@@ -271,6 +274,7 @@ class Schema:
     keep_links: bool = False
     shuffle: bool = False
     keep: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
     statistics: tuple[Statistic, ...] = ()
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
@@ -336,6 +340,10 @@ class Schema:
             from shoal.schema.column_rules import checked_rules
 
             object.__setattr__(self, "keep", checked_rules(self.keep, self._by_name))
+        if self.together != ():
+            from shoal.schema.linked_columns import checked_links
+
+            object.__setattr__(self, "together", checked_links(self.together, self._by_name))
         if self.sampling_weight and self[self.sampling_weight].before:
             raise SchemaError(f'column "{self.sampling_weight}" is the sampling weight, which no step can change')
 
@@ -475,6 +483,7 @@ class Schema:
         shuffle: bool | None = None,
         not_applicable: Mapping[str, Sequence[str]] | None = None,
         keep: Sequence[str] | None = None,
+        together: Sequence[str] | None = None,
         statistics: Any = None,
     ) -> Schema:
         """Return a schema in which the given choices replace the present ones.
@@ -532,6 +541,7 @@ class Schema:
             keep_links=self.keep_links if keep_links is None else keep_links,
             shuffle=self.shuffle if shuffle is None else shuffle,
             keep=self.keep if keep is None else keep,  # type: ignore[arg-type]  # made a tuple of texts by the schema
+            together=self.together if together is None else together,  # type: ignore[arg-type]  # likewise
             statistics=self.statistics if statistics is None else statistics,
         )
 

@@ -31,7 +31,7 @@ from shoal.schema.toml_values import format_value
 
 _TOP = {
     "release_weight", "known", "unnamed", "strata", "sampling_weight", "missing", "columns", "keep_links", "shuffle",
-    "keep",
+    "keep", "together",
     "statistics",
 }  # fmt: skip
 _COLUMN = {"role", "kind", "weight", "order", "recode", "missing", "hierarchy", "time", "constant", "before", "after"}
@@ -91,6 +91,8 @@ def format_schema(schema: Schema, source: str = "people.csv", remarks: Mapping[s
         header += "shuffle = true                 # rows in a random order\n"
     if schema.keep:
         header += f"keep = [{', '.join(map(_text, schema.keep))}]   # rules between columns\n"
+    if schema.together:
+        header += f"together = [{', '.join(map(_text, schema.together))}]   # columns that are suppressed together\n"
     parts = [header]
     parts += [_format_column(column, (remarks or {}).get(column.name, "")) for column in schema.columns]
     return "\n".join([*parts, *map(_format_statistic, schema.statistics)])
@@ -182,6 +184,7 @@ def parse_schema(text: str, base: Schema, *, identifiers_dropped: bool = False) 
         keep_links=parsed.get("keep_links", False),
         shuffle=parsed.get("shuffle", False),
         keep=_parse_names(parsed, "keep"),
+        together=_parse_names(parsed, "together"),
         statistics=tuple(parsed.get("statistics", ())),
     )
 

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.datasets import reference_path
+from shoal.errors import ShoalError
+from shoal.methods.contract import ColumnCost
 from shoal.methods.nominal.cell_suppression import suppression_cost
 from shoal.methods.running import run
 
@@ -85,6 +87,46 @@ def test_importance_moves_suppression_to_less_important_columns():
         labels = run("cell-suppression", rows, 2, column_weights=np.array(weights)).labels
         kept[tuple(weights)] = [bool((rows[labels == labels[0]][:, c] == rows[0, c]).all()) for c in (0, 1)]
     assert kept == {(5.0, 1.0): [True, False], (1.0, 5.0): [False, True]}
+
+
+@given(tables(), st.integers(0, 5))
+def test_linked_columns_are_suppressed_together_and_the_optimum_is_reached(table, seed):
+    """The wrong version searches without the links, and pays for them afterwards."""
+    rows, k, weights = table
+    links = np.random.default_rng(seed).integers(0, 2, len(weights)).tolist()
+    costs = [ColumnCost("suppress", linked=link) for link in links]
+    sets = [[c for c, link in enumerate(links) if link == number] for number in sorted(set(links))]
+    joined = [[tuple(row[c] for c in columns) for columns in sets] for row in rows]
+    price = [sum(weights[c] for c in columns) for columns in sets]
+    outcome = run("cell-suppression", np.array(rows, np.int32), k, column_weights=np.array(weights), column_costs=costs)
+    groups = [np.flatnonzero(outcome.labels == g).tolist() for g in range(outcome.labels.max() + 1)]
+    assert min(map(len, groups)) >= k
+    assert outcome.objective.value == pytest.approx(naive.cost(joined, groups, price))
+    assert outcome.objective.value == pytest.approx(naive.best(joined, k, price))
+
+
+def test_linked_columns_of_a_release_are_suppressed_in_the_same_cells():
+    people = shoal.datasets.patients(300).select("sex", "region", "education")
+    given_ = {"quasi": people.columns, "kinds": {"education": "nominal"}, "recode": "suppress", "accept_loss": True}
+    linked = shoal.protect(people, 5, together=["region,education"], **given_)
+    alone = shoal.protect(people, 5, **given_)
+    assert (linked.data["region"].is_null() == linked.data["education"].is_null()).all()
+    assert (alone.data["region"].is_null() != alone.data["education"].is_null()).any()
+    assert linked.data["region"].is_null().any()
+    assert not linked.data["region"].is_null().all()
+    assert linked.data.group_by(people.columns).len()["len"].min() >= 5
+    means = shoal.protect(people, 5, method="nominal-mdav", together=["region,education"], **given_)
+    assert (means.data["region"].is_null() == means.data["education"].is_null()).all()
+    lost = [sum(release.data[name].null_count() for name in people.columns) for release in (linked, means)]
+    assert lost[0] <= lost[1]
+    for options, message in (
+        ({**given_, "recode": "mode", "together": ["region,education"]}, "recode"),
+        ({**given_, "together": ["region"]}, "two or more"),
+        ({**given_, "together": ["region,education", "sex,region"]}, "two sets"),
+        ({**given_, "together": ["region,county"]}, "county"),
+    ):
+        with pytest.raises(ShoalError, match=message):
+            shoal.protect(people, 5, **options)
 
 
 def test_auto_selects_it_for_categories_that_are_suppressed():

@@ -8,12 +8,16 @@ columns together with the values of the others.
 
 A greedy choice opens the pattern with the least price for each record; up to some thousand patterns an integer program
 then selects patterns and the records in them. Patterns suppress few columns at first, more only while a record has
-none. Time O(combinations times sets of columns), plus that of the program.
+none.
+
+Columns that are suppressed together are one column with the sum of their weights: their combination is constant in a
+group, or all of them are suppressed. Time O(combinations times sets of columns), plus that of the program.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -25,7 +29,7 @@ from numpy.typing import NDArray
 from shoal.core.grouping import canonical_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.row_classes import check_codes, checked_column_weights, collapse, equal_rows
-from shoal.methods.contract import Objective, Outcome
+from shoal.methods.contract import ColumnCost, Objective, Outcome
 from shoal.methods.options import Range
 from shoal.methods.programs.mixed_integer import Program
 from shoal.methods.registry import method
@@ -52,6 +56,7 @@ def cell_suppression(
     program: Annotated[int, Range(0)] = 3_000,
     nodes: Annotated[int, Range(0)] = 200,
     column_weights: NDArray[np.float64] | None = None,
+    column_costs: Sequence[ColumnCost] | None = None,
     time_limit: float | None = None,
     progress: Progress = SILENT,
 ) -> Outcome:
@@ -76,8 +81,8 @@ def cell_suppression(
     (array([0, 0, 0, 1, 1, 2, 2]), 4.0)
     """
     check_codes(codes)
+    codes, weights = _linked(codes, checked_column_weights(column_weights, codes.shape[1]), column_costs)
     table = collapse(codes)
-    weights = checked_column_weights(column_weights, codes.shape[1])
     progress.stage("grouping (cell suppression)")
     problem = find_patterns(table.rows, table.counts, k, weights, most_columns)
     chosen = choose_greedily(problem)
@@ -97,6 +102,20 @@ def cell_suppression(
             "patterns": len(problem.members), "most_columns": problem.most_columns, "program_solved": solved,
         },
     )  # fmt: skip
+
+
+def _linked(
+    codes: NDArray[np.int32], weights: Floats, column_costs: Sequence[ColumnCost] | None
+) -> tuple[NDArray[np.int32], Floats]:
+    """Return codes and weights with one column for each set of columns that are suppressed together."""
+    sets: dict[int | str, list[int]] = {}
+    for column, cost in enumerate(column_costs or ()):
+        sets.setdefault(f"column {column}" if cost.linked is None else cost.linked, []).append(column)
+    if all(len(columns) == 1 for columns in sets.values()):
+        return codes, weights
+    joined = [equal_rows([codes[:, column] for column in columns]) for columns in sets.values()]
+    total = np.array([float(weights[columns].sum()) for columns in sets.values()])
+    return np.ascontiguousarray(np.column_stack(joined).astype(np.int32)), total
 
 
 def suppression_cost(codes: NDArray[np.int32], labels: Integers, weights: Floats) -> float:
