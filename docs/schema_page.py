@@ -68,6 +68,10 @@ TOP = {
     "keep_links": ("the unit is replaced by a random code, which links the rows of a person", "`false`"),
     "shuffle": ("rows in a random order", "`false`"),
     "keep": ("[rules between columns](rules.md)", "none"),
+    "together": (
+        'columns that are [suppressed together](cell-suppression.md#fewer-suppressed-cells), such as `["roof,walls"]`',
+        "none",
+    ),
     "statistics": ("[statistics that must hold](statistics.md), one `[[statistics]]` section each", "none"),
     "columns": ("one section `[columns.NAME]` for each column", "none"),
 }
