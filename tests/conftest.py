@@ -23,7 +23,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "shoal"
 LONG_TESTS = Path(__file__).parent / "long_tests.txt"
 NOT_BY_DEFAULT = ("long", "slow", "everyday", "browser", "spark")
 
-settings.register_profile("shoal", max_examples=40, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("shoal", max_examples=20, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("thorough", settings.get_profile("shoal"), max_examples=400)
 settings.load_profile("shoal")
 FIGURES = pytest.StashKey()
@@ -111,6 +111,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         name = item.nodeid.removeprefix("tests/")
         is_long = is_thorough(config) and tries_more(item)
+        if not config.option.markexpr and not is_attack(config):
+            try_fewer(item)
         for pattern, step in patterns.get(name.partition("::")[0], {}).items():
             if fnmatchcase(name, pattern.replace("[", "[[]", 1)):
                 is_long |= not step or seen[pattern] % step > 0
@@ -132,11 +134,25 @@ def pytest_collection_modifyitems(config, items):
 
 def tries_more(item):
     """Whether a test tries more random inputs in the long set, by hypothesis or in a loop of its own."""
-    function = getattr(item, "obj", None)
-    if getattr(function, "is_hypothesis_test", False):
-        own = getattr(function, "_hypothesis_internal_use_settings", settings.default)
-        return own.max_examples == settings.default.max_examples
+    if (own := own_settings(item)) is not None:
+        return own.max_examples > settings.get_profile("shoal").max_examples
     return "repetitions" in getattr(item, "fixturenames", ())
+
+
+def own_settings(item):
+    """Return the settings of a test of hypothesis; None for another test."""
+    function = getattr(item, "obj", None)
+    if not getattr(function, "is_hypothesis_test", False):
+        return None
+    return getattr(function, "_hypothesis_internal_use_settings", settings.default)
+
+
+def try_fewer(item):
+    """Let a test that asks for more random inputs than others try the common number; the long set tries them all."""
+    own, common = own_settings(item), settings.get_profile("shoal").max_examples
+    if own is not None and own.max_examples > common:
+        function = getattr(item.obj, "__func__", item.obj)
+        function._hypothesis_internal_use_settings = settings(own, max_examples=common)
 
 
 @pytest.fixture

@@ -47,8 +47,9 @@ def test_names_are_never_markup(people):
 def test_names_never_steer_the_terminal(tmp_path):
     pl.DataFrame({"a\x1b[2J": [1, 2, 3, 4], "b:smile:": [1, 2, 3, 4]}).write_csv(tmp_path / "people.csv")
     result = shoal(
-        "protect", tmp_path / "people.csv", "-k", 2, "--quasi", "a\x1b[2J,b:smile:", "-o", tmp_path / "safe.csv"
-    )
+        "protect", tmp_path / "people.csv", "-k", 2, "--quasi", "a\x1b[2J,b:smile:", "--method", "mdav", "-o",
+        tmp_path / "safe.csv",
+    )  # fmt: skip
     assert "\x1b" not in result.stdout + result.stderr
     assert "a\\x1b[2J" in result.stdout
     assert "b:smile:" in result.stdout
@@ -57,9 +58,7 @@ def test_names_never_steer_the_terminal(tmp_path):
 def test_a_closed_pipe_does_not_change_the_exit_code(people):
     for arguments, code in (
         (("protect", people, "-k", 3, *QUASI, "-o", people.parent / "safe.csv"), 0),
-        (("verify", people.parent / "safe.csv", "-k", 3, *QUASI[:4]), 0),
         (("verify", people.parent / "safe.csv", "-k", 4, *QUASI[:4]), 1),
-        (("methods", "--all"), 0),
     ):
         reading, writing = os.pipe()
         os.close(reading)

@@ -222,7 +222,7 @@ def test_a_second_weight_is_a_finding():
     assert not any(remark.code == "second-weight" for remark in protected().remarks)
 
 
-def weights_by_differencing(sums, table=SURVEY, persons=range(0, 600, 20)):
+def weights_by_differencing(sums, table=SURVEY, persons=range(0, 600, 40)):
     """Return true weights of persons, and what the totals of two releases, with and without each of them, disclose."""
     total = protected(sums=sums, table=table).data["w"].sum()
     truth, found = [], []

@@ -4,6 +4,7 @@ import ast
 import gc
 import types
 from collections import deque
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,6 @@ import shoal
 
 SOURCE = Path(shoal.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
-TREES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 
 # What a text of an error may call: counts, types, names, paths and options, never something that reads a cell.
 CALLS = {
@@ -39,38 +39,48 @@ TABLES_ELSEWHERE = {
 }
 
 
+@cache
+def trees():
+    """Return the parts of each file, in the order of ``ast.walk``; they are read once for all tests."""
+    return {
+        path.relative_to(SOURCE).as_posix(): list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        for path in FILES
+    }
+
+
 def name_of(call):
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "?")
 
 
-def raised_values(tree):
+def raised_values(nodes):
     """Yield the expressions that stand in the texts of errors."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Raise) and node.exc is not None:
             for part in ast.walk(node.exc):
                 if isinstance(part, ast.FormattedValue):
                     yield part.value
 
 
-def reading_calls(tree):
+def reading_calls(nodes):
     """Return the calls in texts of errors that are not on the list of harmless ones."""
-    calls = [part for value in raised_values(tree) for part in ast.walk(value) if isinstance(part, ast.Call)]
+    calls = [part for value in raised_values(nodes) for part in ast.walk(value) if isinstance(part, ast.Call)]
     return sorted({name_of(call) for call in calls} - CALLS)
 
 
-def foreign_texts(tree):
+def foreign_texts(nodes):
     """Return the handlers that put the text of an error of another library into an error of their own."""
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.ExceptHandler) or node.name is None or node.type is None:
             continue
         kinds = ast.unparse(node.type)
         if kinds in {"SchemaError", "ShoalError", "DataError", "ParameterError", "FileProblem"}:
             continue
-        shown = [value for value in raised_values(node) if isinstance(value, ast.Name) and value.id == node.name]
+        values = list(raised_values(ast.walk(node)))
+        shown = [value for value in values if isinstance(value, ast.Name) and value.id == node.name]
         texts = [
             part
-            for value in raised_values(node)
+            for value in values
             for part in ast.walk(value)
             if isinstance(part, ast.Call) and name_of(part) == "str" and ast.unparse(part.args[0]) == node.name
         ]
@@ -78,32 +88,31 @@ def foreign_texts(tree):
     return found
 
 
-def called(tree):
-    return {name_of(node) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+def called(nodes):
+    return {name_of(node) for node in nodes if isinstance(node, ast.Call)}
 
 
 def test_texts_of_errors_read_no_cells(record):
-    assert {file: found for file, tree in TREES.items() if (found := reading_calls(tree))} == {}
-    record(
-        "texts of errors read for values", sum(isinstance(n, ast.Raise) for t in TREES.values() for n in ast.walk(t))
-    )
+    assert {file: found for file, nodes in trees().items() if (found := reading_calls(nodes))} == {}
+    raised = sum(isinstance(node, ast.Raise) for nodes in trees().values() for node in nodes)
+    record("texts of errors read for values", raised)
 
 
 def test_texts_of_other_libraries_are_not_shown():
-    found = {file: foreign_texts(tree) for file, tree in TREES.items() if file not in FOREIGN_TEXTS}
+    found = {file: foreign_texts(nodes) for file, nodes in trees().items() if file not in FOREIGN_TEXTS}
     assert {file: lines for file, lines in found.items() if lines} == {}
 
 
 def test_nothing_is_printed_or_logged_outside_the_command_line():
-    for file, tree in TREES.items():
-        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
+    for file, nodes in trees().items():
+        imports = [node for node in nodes if isinstance(node, ast.Import)]
         imported = {alias.name for node in imports for alias in node.names}
         assert file in LOGGED or not imported & {"logging", "syslog"}, file
-        assert file.startswith("cli/") or "print" not in called(tree), file
+        assert file.startswith("cli/") or "print" not in called(nodes), file
 
 
 def test_only_the_package_of_tables_opens_tables():
-    outside = {file: called(tree) & TABLE_READERS for file, tree in TREES.items() if not file.startswith("tables/")}
+    outside = {file: called(nodes) & TABLE_READERS for file, nodes in trees().items() if not file.startswith("tables/")}
     assert {file for file, calls in outside.items() if calls} <= set(TABLES_ELSEWHERE)
 
 
@@ -116,7 +125,7 @@ def test_only_the_package_of_tables_opens_tables():
     ],
 )
 def test_the_rules_find_what_they_forbid(check, source):
-    assert check(ast.parse(source))
+    assert check(list(ast.walk(ast.parse(source))))
 
 
 PLANTED = "Planted7351"

@@ -16,6 +16,7 @@ import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -141,9 +142,9 @@ def manifest_of_parts(plan: Plan, parts: ManifestParts, recount: Recount, remark
     digits, groups = stated_digits(parts.records), sum(parts.sizes.values())
     return {
         "manifest_version": MANIFEST_VERSION,
-        "shoal": version("shoal"),
+        "shoal": _version("shoal"),
         "python": platform.python_version(),
-        "libraries": {name: version(name) for name in ("numpy", "numba", "polars", "narwhals")},
+        "libraries": {name: _version(name) for name in ("numpy", "numba", "polars", "narwhals")},
         "plan": "",
         "input": parts.input,
         "output": parts.output,
@@ -163,6 +164,12 @@ def manifest_of_parts(plan: Plan, parts: ManifestParts, recount: Recount, remark
         "loss": {"digits": digits, **_loss_entry(parts.loss, digits)},
         "remarks": [{"code": remark.code, "column": remark.column, "text": remark.text} for remark in remarks],
     }
+
+
+@cache
+def _version(name: str) -> str:
+    """Return the version of an installed package, which is read from a file: once in a process."""
+    return version(name)
 
 
 def _counted_entries(plan: Plan, recount: Recount, digits: int) -> JsonDict:
