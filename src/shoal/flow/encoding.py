@@ -529,9 +529,10 @@ def _clock_step(physical: pl.Series, dtype: pl.DataType) -> int:
 def offsets_from(physical: pl.Series, origin: float, *, integer: bool, step: int = 1) -> NDArray[np.float64]:
     """Subtract the origin exactly, then convert to float; NaN where missing."""
     if not integer:
-        offsets: NDArray[np.float64] = physical.cast(pl.Float64).fill_null(np.nan).to_numpy() - origin
+        floats = physical.cast(pl.Float64)
+        offsets: NDArray[np.float64] = (floats.fill_null(np.nan) if floats.null_count() else floats).to_numpy() - origin
         return offsets
-    values = physical.fill_null(int(origin)).to_numpy()
+    values = (physical.fill_null(int(origin)) if physical.null_count() else physical).to_numpy()
     if physical.dtype == pl.UInt64:
         shift = np.uint64(origin)
         offsets = np.where(values >= shift, (values - shift).astype(np.float64), -(shift - values).astype(np.float64))
@@ -553,7 +554,7 @@ def physical_numbers(series: Series) -> pl.Series:
     column = polars_series(series)
     if column.dtype.is_decimal():
         return column.cast(pl.Float64)
-    return column.to_physical()
+    return column if column.dtype.is_numeric() else column.to_physical()
 
 
 def _polars_dtype(series: Series) -> pl.DataType:

@@ -49,6 +49,8 @@ def missing_mask(series: nw.Series[Any]) -> NDArray[np.bool_]:
     [False, True, True]
     """
     column = polars_series(series)
+    if not (column.null_count() or column.dtype.is_float()):
+        return np.zeros(len(column), dtype=np.bool_)
     mask = column.is_null()
     if column.dtype.is_float():
         mask = mask | column.is_nan().fill_null(value=False)
@@ -180,8 +182,8 @@ def _parts(block: nw.Series[Any]) -> list[Any]:
         values = values.dictionary_decode()
     missing = as_numpy(values.is_null())
     if _is_text(values.type):
-        texts = pl.Series(pl.from_arrow(values)).fill_null("").to_arrow()
-        texts = texts.cast(pa.large_string())
+        column = pl.Series(pl.from_arrow(values))
+        texts = (column.fill_null("") if column.null_count() else column).to_arrow().cast(pa.large_string())
         offsets = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
         data = texts.buffers()[2]
         content = memoryview(data)[offsets[0] : offsets[-1]] if data is not None else b""
