@@ -3,9 +3,13 @@
 Hierarchies are made here. For 2 to 9 columns the script prints the nodes of the lattice, the nodes that were counted,
 processor time, and what was found; beyond 100,000 nodes the search is a beam and proves nothing.
 
+The table is written into docs/recoding.md.
+
     python benchmarks/full_domain.py
 """
 
+import sys
+from pathlib import Path
 from time import process_time
 
 import numpy as np
@@ -13,6 +17,10 @@ import numpy as np
 from shoal import Hierarchy, datasets
 from shoal.core.row_classes import collapse
 from shoal.methods.nominal.level_search import ColumnLevels, search_levels
+
+DOCS = Path(__file__).parents[1] / "docs"
+sys.path.insert(0, str(DOCS))
+from kept import write_tables  # noqa: E402
 
 SPOUSE = {"Married-civ-spouse", "Married-AF-spouse"}
 SCHOOL = ["Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad", "Some-college",
@@ -57,8 +65,8 @@ def main():
     table = datasets.load("adult")
     table = table.with_columns([table[name].cast(str).str.strip_chars() for name in table.columns])
     made = {name: Hierarchy(rows) for name, rows in trees(table).items()}
-    print(f"{table.height:,} records, k = 5, at most 2 % suppressed")
-    print(f"{'columns':>7} {'nodes':>8} {'counted':>8} {'seconds':>8} {'NCP':>7}  suppressed  proven")
+    lines = ["| columns | nodes | counted | seconds | NCP | suppressed | proven |", "|--:|--:|--:|--:|--:|--:|---|"]
+    print(f"{table.height:,} records, k = 5, at most 2 % suppressed", *lines, sep="\n")
     for count in range(2, len(made) + 1):
         names = list(made)[:count]
         codes = np.column_stack([made[name].codes(table[name].to_list(), name) for name in names]).astype(np.int32)
@@ -71,10 +79,11 @@ def main():
         started = process_time()
         found = search_levels(different.rows, different.counts, levels, 5, limit=table.height // 50)
         seconds = process_time() - started
-        print(
-            f"{count:7} {found.nodes:8,} {found.checked:8,} {seconds:8.2f} {found.loss:7.4f} {found.suppressed:11,}  "
-            f"{'yes' if found.proven else 'no'}"
-        )
+        proven = "yes" if found.proven else "no"
+        figures = f"{found.nodes:,} | {found.checked:,} | {seconds:.2f} | {found.loss:.4f} | {found.suppressed:,}"
+        lines.append(f"| {count} | {figures} | {proven} |")
+        print(lines[-1], flush=True)
+    write_tables(DOCS / "recoding.md", {"lattice": lines})
 
 
 if __name__ == "__main__":

@@ -101,6 +101,7 @@ def test_l_is_counted_for_each_confidential_attribute():
     book = parse_rule_book("thresholds = {l = 2}", "own")
     found = check_rules(table, book, quasi=["region"], confidential=["ill", "job"])
     assert {line.column: line.satisfied for line in found.lines} == {"ill": False, None: True}
+    assert found.lines[0].text == 'the equivalence class with the fewest values of "ill" has 1 value, 2 are needed'
     assert [line.satisfied for line in check_rules(table, book, quasi=["region"], unnamed="other").lines] == [None]
 
 

@@ -121,9 +121,9 @@ def check_rules(
 
 
 def _threshold_lines(book: RuleBook, assessment: Assessment) -> list[RuleLine]:
-    limits, lines, noun = book.thresholds, [], assessment.of.noun
+    limits, lines = book.thresholds, []
     if limits.k is not None:
-        text = f"the smallest equivalence class has {assessment.k:,} {noun}, and {limits.k} are needed"
+        text = f"the smallest equivalence class has {assessment.of.amount(assessment.k)}, {limits.k} are needed"
         lines.append(RuleLine(f"k = {limits.k}", assessment.k >= limits.k, text))
     if limits.largest_risk is not None:
         risk = 1 / assessment.k
@@ -137,7 +137,8 @@ def _threshold_lines(book: RuleBook, assessment: Assessment) -> list[RuleLine]:
         if not assessment.columns:
             lines.append(RuleLine(rule, None, "no confidential attribute is named"))
         for name, column in assessment.columns.items():
-            text = f'column "{name}" has at least {column.l:g} different values in every class'
+            different = "1 value" if column.l == 1 else f"{column.l:g} different values"
+            text = f'the equivalence class with the fewest values of "{name}" has {different}, {limits.l:g} are needed'
             holds = column.l >= limits.l
             lines.append(RuleLine(rule, bool(holds), text, None if holds else name))
     return lines
