@@ -11,6 +11,7 @@ figures that the tests record to FILE.
 
 import hashlib
 import json
+import os
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -49,6 +50,7 @@ def pytest_configure(config):
     numba compares the file of the caller, not that of the callee, with what it has cached. Each worker gets a part of
     the files, so that few loops are compiled in both.
     """
+    os.environ["SHOAL_LANGUAGE"] = "en"  # whatever the locale of the machine is
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "worksteal"
     config.stash[FIGURES] = {}

@@ -41,6 +41,7 @@ def base():
 
 
 EXAMPLES = {  # where the type alone does not give a value that the class accepts
+    ("OutputFiles", "language"): ["de"],
     ("Schema", "strata"): [("weight",)],
     ("Schema", "known"): [("weight",)],
     ("Schema", "keep"): [("age <= weight",)],

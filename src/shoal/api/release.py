@@ -251,6 +251,7 @@ class Release:
         public_report: str | Path | None = None,
         run_file: str | Path | None = None,
         title: str | None = None,
+        language: str = "en",
         overwrite: bool = False,
     ) -> list[Path]:
         """Write table, manifest, holder's record and, if requested, reports and run file; all of them or none.
@@ -279,6 +280,8 @@ class Release:
             from a file.
         title
             The title of the reports; they also state the name of the table, its SHA-256 and the date.
+        language
+            The language of the reports, ``en`` or ``de``.
         overwrite
             Whether existing files are replaced; if not, one of them raises :class:`shoal.errors.FileProblem`.
 
@@ -307,15 +310,17 @@ class Release:
             writers[record] = self._record_writer(found)
         if report is not None:
             writers[Path(report)] = self._report_writer(
-                self._original, public=False, title=title, path=path, found=found
+                self._original, public=False, title=title, language=language, path=path, found=found
             )
         if public_report is not None:
-            writers[Path(public_report)] = self._report_writer(None, public=True, title=title, path=path, found=found)
+            writers[Path(public_report)] = self._report_writer(
+                None, public=True, title=title, language=language, path=path, found=found
+            )
         if run_file is not None:
             if table is not None:
                 raise ParameterError("a run file names files; write the table to a file to save a run file with it")
             outputs = {"manifest": manifest, "report": report, "public_report": public_report}
-            text = self._run_text(Path(run_file), path, record, outputs, title)
+            text = self._run_text(Path(run_file), path, record, outputs, title, language)
             writers[Path(run_file)] = lambda temporary: write_text(temporary, text)
         confidential = [Path(place) for place in (record, report, run_file) if place is not None]
         if table is None:
@@ -338,6 +343,7 @@ class Release:
         public: bool = False,
         original: Any = None,
         title: str | None = None,
+        language: str = "en",
         overwrite: bool = False,
     ) -> Path:
         """Write the report as one HTML file that opens offline.
@@ -352,6 +358,8 @@ class Release:
             The original table, for a release that was loaded or copied and has no handle to it.
         title
             The title of the report.
+        language
+            The language of the report, ``en`` or ``de``.
         overwrite
             Whether an existing file is replaced; if not, it raises :class:`shoal.errors.FileProblem`.
 
@@ -365,7 +373,7 @@ class Release:
         path = Path(path)
         check_report(path, self._inputs(), overwrite=overwrite)
         given = self._original if original is None else Table.from_native(original)
-        writer = self._report_writer(None if public else given, public=public, title=title)
+        writer = self._report_writer(None if public else given, public=public, title=title, language=language)
         write_files({path: writer}, private=() if public else (path,))
         return path
 
@@ -422,6 +430,7 @@ class Release:
         record: Path | None,
         outputs: Mapping[str, str | Path | None],
         title: str | None,
+        language: str,
     ) -> str:
         """Return the text of the run file: the plan as it was resolved, and the files that were read and written."""
         from shoal.flow.resolved import resolved_call
@@ -434,7 +443,8 @@ class Release:
             )
         plan = replace(self.released.stated_plan, method=resolved_call(self.plan.method, self.released.runs))
         places = {name: None if place is None else Path(place) for name, place in outputs.items()}
-        output = OutputFiles(table, holder_record=Path("none") if record is None else record, title=title, **places)
+        record = Path("none") if record is None else record
+        output = OutputFiles(table, holder_record=record, title=title, language=language, **places)
         accept = Accepted(**dict.fromkeys(self._accepted, True))
         return format_run(RunFile(plan, InputFiles(source, self._previous), output, accept), run_file.parent)
 
@@ -477,6 +487,7 @@ class Release:
         *,
         public: bool,
         title: str | None,
+        language: str,
         path: Path | None = None,
         found: Sequence[WrittenFile | WrittenTable] = (),
     ) -> Callable[[Path], None]:
@@ -489,7 +500,10 @@ class Release:
             paired = None if original is None else self.released.paired(original)
             digest = str(found[0].as_dict().get("sha256", "")) if found else ""
             file = None if path is None else ReportedFile(path.name, digest)
-            write_text(target, render_report(self.released, paired, public=public, title=title, file=file))
+            text = render_report(
+                self.released, paired, public=public, title=title, file=file, language=language
+            )  # fmt: skip
+            write_text(target, text)
 
         return write
 

@@ -130,6 +130,6 @@ def run_again(
     progress.stage("writing")
     written = release.write(
         output.table, manifest=manifest, holder_record=record or "none", report=output.report,
-        public_report=output.public_report, title=output.title, overwrite=overwrite,
+        public_report=output.public_report, title=output.title, language=output.language, overwrite=overwrite,
     )  # fmt: skip
     return release, written, [place for place in (record, output.report) if place is not None]

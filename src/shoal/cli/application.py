@@ -57,8 +57,19 @@ class Commands(TyperGroup):
             module, _, function = COMMANDS[cmd_name].partition(":")
             single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
             single.command(cmd_name)(getattr(import_module(f"shoal.cli.{module}"), function))
-            self.commands[cmd_name] = typer.main.get_command(single)
+            self.commands[cmd_name] = _said_help(typer.main.get_command(single))
         return super().get_command(ctx, cmd_name)
+
+
+def _said_help(command: Any) -> Any:
+    """Return a command whose help is in the language of this process."""
+    from shoal.cli.flags import said
+
+    command.help = "\n\n".join(said(" ".join(part.split())) for part in (command.help or "").split("\n\n"))
+    for parameter in command.params:
+        if getattr(parameter, "help", None):
+            parameter.help = said(parameter.help)
+    return command
 
 
 app = typer.Typer(
@@ -197,8 +208,10 @@ def _written() -> str:
 
 
 def _say(text: str) -> None:
+    from shoal.cli.flags import said
+
     with suppress(OSError, ValueError):  # there is no other place to say it
-        sys.stderr.write(f"shoal: {text}\n")
+        sys.stderr.write(f"shoal: {said(text)}\n")
         sys.stderr.flush()
 
 

@@ -137,7 +137,7 @@ def demo_command(
     with given.progress() as progress:
         release = protect(source, k, **demo.roles, **further, method=method, seed=seed, progress=progress)
         progress.stage("writing")
-        paths = release.write(folder / "safe.csv", report=folder / "report.html")
+        paths = release.write(folder / "safe.csv", report=folder / "report.html", language=flags.language())
     if given.json:
         flags.print_manifest(paths[1])
     if given.silent:

@@ -576,6 +576,32 @@ def _steps(texts: Sequence[str] | None, option: str) -> dict[str, list[str]] | N
     return steps or None
 
 
+def language() -> str:
+    """Return the language of what this process says: that of ``SHOAL_LANGUAGE`` or of the locale."""
+    names = ("SHOAL_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+    stated = next((os.environ[name] for name in names if os.environ.get(name)), "en")
+    if stated in {"C", "POSIX"} or stated.startswith(("en", "C.")):
+        return "en"
+    from shoal.core.languages import chosen_language
+
+    return chosen_language(stated)
+
+
+def said(text: str) -> str:
+    """Return a text of Shoal in the language of this process; names and values of the data are passed on as they are.
+
+    Examples
+    --------
+    >>> said("nothing that a catalogue has")
+    'nothing that a catalogue has'
+    """
+    if language() == "en":
+        return text
+    from shoal.core.languages import translated
+
+    return translated(text, language())
+
+
 def print_json(result: Mapping[str, Any]) -> None:
     """Print a result as JSON, with the version of its structure first."""
     from shoal.errors import json_text

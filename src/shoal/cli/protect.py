@@ -34,6 +34,9 @@ def protect_command(
         Path | None, typer.Option(help="Write the report for publication, without figures of the original.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the reports.", metavar="TEXT")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Language of the reports, en or de; that of the environment if not given.")
+    ] = None,
     max_suppressed: Annotated[
         float | None,
         typer.Option(metavar="SHARE", help="For method full-domain: largest share of records that are suppressed."),
@@ -147,6 +150,7 @@ def protect_command(
                 public_report=public_report,
                 run_file=save,
                 title=title,
+                language=language or flags.language(),
                 overwrite=force,
             )
     if given.json:

@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from shoal.api.release import Release
+from shoal.cli.flags import said
 from shoal.cli.log_file import LoggedProgress, write_line
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import in_words_of
@@ -124,20 +125,21 @@ def _draw_figures(release: Release, rows: Iterable[tuple[str, str]]) -> None:
     out = console()
     summary = Grid(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in rows:
-        summary.add_row(name, printable(value))
+        summary.add_row(said(name), printable(said(value)))
     out.print(summary)
     out.print()
     columns = Grid(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("quasi-identifier", "kind", "replaced by"):
-        columns.add_column(heading)
-    columns.add_column("loss", justify="right")
+        columns.add_column(said(heading))
+    columns.add_column(said("loss"), justify="right")
     columns.add_column("")
     recodes = {entry["name"]: entry.get("recode", "") for entry in release.manifest["schema"]["columns"]}
     for column in release.schema.quasi:
         share = release.loss.columns[column.name].information_loss
         full, thin = ("█", "▏") if out.encoding.startswith("utf") else ("#", "")
         bar = full * round(20 * min(share, 1.0)) or thin
-        columns.add_row(printable(column.name), str(column.kind), recodes[column.name], f"{100 * share:.2f} %", bar)
+        figure = said(f"{100 * share:.2f} %")
+        columns.add_row(printable(column.name), said(str(column.kind)), recodes[column.name], figure, bar)
     out.print(columns)
 
 
@@ -146,12 +148,12 @@ def draw_warnings(texts: Iterable[str]) -> None:
     for text in texts:
         text = in_words_of(text, "command line")
         write_line(text, "warning")
-        console().print(Text.assemble("\n", ("warning:", "yellow"), " ", printable(text)))
+        console().print(Text.assemble("\n", (said("warning:"), "yellow"), " ", printable(said(text))))
 
 
 def draw_written(paths: Iterable[Path], heading: str = "written") -> None:
     """Print the names of the files that were written, on one line."""
-    console().print(f"\n{heading}: " + ", ".join(printable(str(path)) for path in paths), soft_wrap=True)
+    console().print(f"\n{said(heading)}: " + ", ".join(printable(str(path)) for path in paths), soft_wrap=True)
 
 
 _WEIGHT_TEXTS = {
@@ -282,11 +284,25 @@ def _summary(release: Release) -> list[tuple[str, str]]:
     return rows
 
 
+_WORDS = frozenset({"", "meaning", "measure", "figure", "description", "kind", "role", "reason", "time"})
+"""The headings of columns that hold words of Shoal; cells of other columns may come from the data."""
+
+
+def _cell(heading: str, text: str) -> str:
+    """Return a cell of a table of results in the language of this process; only words of Shoal, and numbers."""
+    return (
+        said(text) if heading in _WORDS or text.replace(" %", "").replace(",", "").replace(".", "").isdigit() else text
+    )
+
+
 def draw_rows(title: str, names: list[str], rows: Sequence[tuple[object, ...]], *, one_line: bool = False) -> None:
     """Print a small table, optionally with rows that never take a second line."""
-    grid = Grid(title=printable(title), title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
+    grid = Grid(title=printable(said(title)), title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in names:
-        grid.add_column(printable(name), no_wrap=one_line, overflow="ellipsis" if one_line else "fold")
+        grid.add_column(printable(said(name)), no_wrap=one_line, overflow="ellipsis" if one_line else "fold")
     for row in rows:
-        grid.add_row(*("" if value is None else printable(str(value)) for value in row))
+        cells = ["" if value is None else str(value) for value in row]
+        grid.add_row(
+            *(printable(cell if one_line else _cell(name, cell)) for name, cell in zip(names, cells, strict=True))
+        )
     console().print(grid)

@@ -164,6 +164,24 @@ def _mismatch(function: Callable[..., Any], given: Mapping[str, Any], problem: s
     return f"{function.__name__}: {problem}"
 
 
+def check_language(name: str, value: Any) -> None:
+    """Raise an error unless a value is one of :data:`shoal.core.languages.LANGUAGES`.
+
+    Examples
+    --------
+    >>> check_language("language", "deutsch")
+    Traceback (most recent call last):
+        ...
+    shoal.errors.ParameterError: language="deutsch" is not known; choose from: en, de
+    """
+    if value == "en":  # the language of the source
+        return
+    from shoal.core.languages import LANGUAGES
+
+    if value not in LANGUAGES:
+        raise ParameterError(f'{name}="{value}" is not known; {suggestion(str(value), LANGUAGES)}')
+
+
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -350,6 +368,7 @@ CHECKS: dict[str, Check] = {
     "schema": _named("Schema", "str", "Path", source="a shoal.Schema, the path of a schema file or TOML text"),
     "progress": _progress,
     "seed": _seed,
+    "language": check_language,
     "decimals": _decimals,
     "sums": _sums,
     "max_size": _count,

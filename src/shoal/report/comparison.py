@@ -113,6 +113,7 @@ def comparison_page(
     headings: Sequence[str],
     utility_headings: Sequence[str],
     same_linkage_headings: Sequence[str],
+    language: str = "en",
 ) -> str:
     """Return figure and tables as one self-contained web page.
 
@@ -122,6 +123,8 @@ def comparison_page(
         What to show.
     headings, utility_headings, same_linkage_headings
         The headings of its rows, of its rows of utility, and of those at the same record linkage.
+    language
+        The language of the texts, ``en`` or ``de``.
     """
     from shoal.report.page import render_page
 
@@ -137,6 +140,7 @@ def comparison_page(
             "reasons": comparison.reasons(),
             "persons": bool(comparison.note),
         },
+        language,
     )
 
 

@@ -30,6 +30,7 @@ def render_report(
     public: bool = False,
     title: str | None = None,
     file: ReportedFile | None = None,
+    language: str = "en",
 ) -> str:
     """Return the report of a release as HTML text.
 
@@ -41,6 +42,10 @@ def render_report(
         The original table; without it figures of the original and attacks are left out.
     public
         The public report: no figures of the original, no attacks, no seed, no signature.
+    title, file
+        The title, and the released file that the report states.
+    language
+        The language of the texts, ``en`` or ``de``; names from the data stay as they are.
 
     Returns
     -------
@@ -56,13 +61,19 @@ def render_report(
     """
     from shoal.report.contents import page_contents
 
-    return render_page("page.html.jinja", page_contents(released, original, public=public, title=title, file=file))
+    contents = page_contents(released, original, public=public, title=title, file=file)
+    return render_page("page.html.jinja", contents, language)
 
 
-def render_page(template: str, contents: dict[str, Any]) -> str:
+def render_page(template: str, contents: dict[str, Any], language: str = "en") -> str:
     """Return a page of this package filled with its contents, its style and a policy that allows nothing else."""
     style = _style()
-    return _environment().get_template(template).render(**contents, style=style, policy=_policy(style))
+    page: str = _environment().get_template(template).render(**contents, style=style, policy=_policy(style))
+    if language == "en":
+        return page
+    from shoal.core.languages import translated_page
+
+    return translated_page(page, language)
 
 
 @cache

@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from shoal.core.arguments import check_language
 from shoal.errors import FileProblem, ParameterError, ShoalError, suggestion
 from shoal.schema.columns import Column
 from shoal.schema.field_values import from_plain, stored_fields, to_plain
@@ -69,6 +70,8 @@ class OutputFiles:
         The report for publication; none if not given.
     title
         The title of the reports.
+    language
+        The language of the reports, ``en`` or ``de``.
     """
 
     table: Path
@@ -77,9 +80,11 @@ class OutputFiles:
     report: Path | None = None
     public_report: Path | None = None
     title: str | None = None
+    language: str = "en"
 
     def __post_init__(self) -> None:
         _use_paths(self)
+        check_language("language", self.language)
 
 
 @dataclass(frozen=True)
@@ -139,7 +144,7 @@ def _use_paths(files: InputFiles | OutputFiles) -> None:
     """Accept paths that are given as text."""
     for entry in fields(files):
         value = getattr(files, entry.name)
-        if entry.name == "title" and isinstance(value, str):
+        if entry.name in {"title", "language"} and isinstance(value, str):
             continue
         if isinstance(value, str) and value:
             object.__setattr__(files, entry.name, Path(value))

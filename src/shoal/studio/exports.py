@@ -25,7 +25,8 @@ def command_text(settings: Settings, outputs: Mapping[str, str]) -> str | None:
     settings
         The settings of the step.
     outputs
-        ``table`` and, if wanted, ``report``, ``public_report``, ``run_file``, ``holder_record`` and ``title``.
+        ``table`` and, if wanted, ``report``, ``public_report``, ``run_file``, ``holder_record``, ``title`` and
+        ``language``.
 
     Examples
     --------
@@ -65,6 +66,7 @@ def command_text(settings: Settings, outputs: Mapping[str, str]) -> str | None:
     words += ["-o", outputs["table"]]
     flags = {
         "report": "--report", "public_report": "--public-report", "run_file": "--save", "title": "--title",
+        "language": "--language",
         "holder_record": "--holder-record",
     }  # fmt: skip
     words += [word for name, flag in flags.items() if outputs.get(name) for word in (flag, outputs[name])]

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, Response
 
 from shoal.studio.exports import command_text, default_outputs, script_text
 from shoal.studio.security import REPORT_POLICY
-from shoal.studio.web import fragment, open_points, page, problem, session_of
+from shoal.studio.web import fragment, language_of, open_points, page, problem, session_of
 from shoal.studio.worker import Job
 
 EXTENSIONS = {
@@ -60,6 +60,8 @@ def _context(request: Request, given: dict[str, str]) -> dict[str, Any]:
     chosen = {"table": outputs["table"], **{name: outputs[name] for name in wanted}}
     if given.get("title"):
         chosen["title"] = given["title"][:200]
+    if language_of(request) != "en":
+        chosen["language"] = language_of(request)
     return {
         "outputs": outputs, "wanted": wanted, "folder": folder, "extension": extension, "extensions": EXTENSIONS,
         "command": command_text(settings, chosen), "script": script_text(settings, chosen), "chosen": chosen,

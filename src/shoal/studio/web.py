@@ -11,6 +11,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from shoal.core.languages import chosen_language, translated_page
 from shoal.studio.help_texts import HELP
 
 if TYPE_CHECKING:
@@ -125,7 +126,17 @@ def render(request: Request, template: str, **context: Any) -> str:
         .get_template(template)
         .render({"oob": False, **frame, "session": session, "token": token, **context})
     )
-    return text
+    return in_language(request, text)
+
+
+def in_language(request: Request, text: str) -> str:
+    """Return a page in the language that the browser prefers; names from the data stay as they are."""
+    return translated_page(text, language_of(request))
+
+
+def language_of(request: Request) -> str:
+    """Return the language that the browser prefers; English where Shoal does not have it."""
+    return chosen_language(request.headers.get("accept-language"))
 
 
 def go_to(path: str) -> Response:
@@ -135,7 +146,7 @@ def go_to(path: str) -> Response:
 
 def problem(request: Request, text: str, status: int = 422) -> HTMLResponse:
     """Return an error as a notice in the status line; what was typed stays."""
-    body = templates().get_template("notice.html.jinja").render(text=text)
+    body = in_language(request, templates().get_template("notice.html.jinja").render(text=text))
     return HTMLResponse(body, status_code=status, headers={"HX-Retarget": "#notices", "HX-Reswap": "innerHTML"})
 
 
