@@ -173,3 +173,20 @@ def test_the_reference_lists_properties_without_parentheses():
 def test_the_changelog_names_the_version():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def commands_of(page):
+    """Return the commands in the blocks of a page, without comments."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    lines = [line.partition("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line.startswith(("shoal ", "openssl ", "sha256sum ", "python3 -m pip"))]
+
+
+def test_german_pages_show_the_commands_of_the_english_ones():
+    assert commands_of("docs/leitfaden.md") == [
+        line for line in commands_of("docs/guide.md") if line in set(commands_of("docs/leitfaden.md"))
+    ]
+    english = {line for line in commands_of("docs/guide.md") if not line.startswith("shoal-demo")}
+    assert english == set(commands_of("docs/leitfaden.md"))
+    german = [line for line in commands_of("README.de.md") if line.startswith("python3")]
+    assert german == [line for line in commands_of("README.md") if line.startswith("python3")]

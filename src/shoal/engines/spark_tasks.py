@@ -334,7 +334,7 @@ class Writing:
     plan
         What is requested.
     folder
-        The folder of the release, which nobody sees yet.
+        The folder of the release, which is not visible yet.
     single
         The name of the only file; None for several.
     kinds
