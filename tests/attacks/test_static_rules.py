@@ -18,10 +18,11 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 # What a text of an error may call: counts, types, names, paths and options, never something that reads a cell.
 CALLS = {
-    "_encoding_hint", "_place", "_shown", "amount", "bool", "classes.records_below", "float", "format_of", "function_name",
-    "getattr", "getModelStatus", "given", "iinfo", "int", "is_infinite", "iter", "join", "len", "lower", "map",
-    "max_intervals", "min", "next", "Path", "prod", "quote", "reason", "records_below", "replace", "repr",
-    "requested", "round", "shown", "simpleString", "sorted", "str", "suggestion", "sum", "type", "values", "violation",
+    "_encoding_hint", "_place", "_shown", "amount", "bool", "classes.records_below", "float", "format_of",
+    "function_name", "getattr", "getModelStatus", "given", "iinfo", "int", "is_infinite", "iter", "join", "len",
+    "lower", "map", "max_intervals", "min", "next", "Path", "prod", "quote", "reason", "records_below", "replace",
+    "repr", "requested", "round", "shown", "simpleString", "sorted", "str", "suggestion", "sum", "type", "values",
+    "violation",
 }  # fmt: skip
 LOGGED = {"core/compiled.py": "that compiled loops are built again"}
 FOREIGN_TEXTS = {
