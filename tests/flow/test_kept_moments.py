@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, ShoalError
 from shoal.schema.plan import Plan
 
 import reference
@@ -73,6 +73,34 @@ def test_no_released_value_is_that_of_fewer_than_k_records(seed, integers, sums)
         assert min(means) <= min(released)
         assert max(released) <= max(means)
     assert classes(kept) >= 3
+
+
+@pytest.mark.parametrize(("decimals", "sums"), [("input", "rounded"), ("full", "exact")])
+def test_bounds_of_the_user_leave_more_room_and_release_no_value_of_few(decimals, sums):
+    rng = np.random.default_rng(4)
+    table = pl.DataFrame({"age": rng.integers(18, 90, 200), "pay": rng.lognormal(3, 1, 200).round(2)})
+    ends = {"age": (0, 110), "pay": (0, 500)}
+    options = {"quasi": table.columns, "method": "mdav", "keep_moments": True, "decimals": decimals, "sums": sums}
+    limited, wider = (shoal.protect(table, 5, moment_bounds=bounds, **options) for bounds in (None, ends))
+    plain = shoal.protect(table, 5, **{**options, "keep_moments": False})
+    assert wider.moments_kept.limited < limited.moments_kept.limited
+    # the wrong version keeps the limits of the plain means
+    assert any(wider.data[name].max() > plain.data[name].max() for name in ends)
+    for name, (low, high) in ends.items():
+        released = wider.data[name]
+        assert low <= released.min() <= released.max() <= high
+        assert not values_of_few(table[name].to_list(), released.to_list(), plain.data[name].to_list(), 5)
+    assert Plan(wider.schema, wider.plan.requirements, keep_moments=True, moment_bounds=ends).moment_bounds["age"] == (
+        0,
+        110,
+    )
+    tight = shoal.protect(table, 5, moment_bounds={"age": (30, 60)}, **options)
+    assert 30 <= tight.data["age"].min() <= tight.data["age"].max() <= 60
+    for bounds, message in (({"age": (5, 5)}, "smaller one first"), ({"job": (0, 1)}, "job"), ({"age": 3}, "two")):
+        with pytest.raises(ShoalError, match=message):
+            shoal.protect(table, 5, moment_bounds=bounds, **options)
+    with pytest.raises(ShoalError, match="request keep_moments"):
+        shoal.protect(table, 5, quasi=table.columns, moment_bounds={"age": (0, 110)})
 
 
 def test_limits_at_the_observed_extremes_would_release_values_of_single_records():

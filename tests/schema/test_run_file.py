@@ -57,6 +57,7 @@ EXAMPLES = {  # where the type alone does not give a value that the class accept
     ("MethodCall", "name"): ["mdav"],
     ("MethodCall", "time_limit"): [12.5],
     ("ResolvedMethod", "blocks"): [(0, 2)],
+    ("Plan", "moment_bounds"): [],  # needs keep_moments: see below
 }
 
 
@@ -139,7 +140,8 @@ def check_every_field():
     accepted = {}
     recursive = replace(base().plan.requirements, l_kind=Diversity.RECURSIVE, c=3.0)
     further = [((shoal.Requirements, "c"), replace(base(), plan=replace(base().plan, requirements=recursive)))]
-    further += person_runs()
+    moments = replace(base().plan, keep_moments=True, moment_bounds={"age": (0.0, 110.0)})
+    further += [((shoal.Plan, "moment_bounds"), replace(base(), plan=moments)), *person_runs()]
     for key, run in [*variations(base()), *further]:
         accepted.setdefault(key, 0)
         if run is None or value_at(run, key) == value_at(base(), key):

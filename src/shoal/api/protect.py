@@ -88,6 +88,7 @@ def protect(
     decimals: Decimals = "input",
     sums: Sums = "rounded",
     keep_moments: bool = False,
+    moment_bounds: Mapping[str, Any] | None = None,
     max_size: int | None = None,
     l: float | None = None,
     l_kind: Diversity | str = Diversity.DISTINCT,
@@ -223,6 +224,10 @@ def protect(
         original (exactly with ``decimals="full"`` and ``sums="exact"``, otherwise up to rounding). Groups and k stay as
         they are. Two releases with exact moments of nearly the same records disclose more than two plain ones: the
         difference of their covariances belongs to the records that only one of them has.
+    moment_bounds
+        With ``keep_moments``: the smallest and the largest value that a column may get, ``{"age": (0, 110)}``. Without
+        them no value leaves the range of the plain means. Name limits that are known without the table, never its
+        extremes, which may be values of single records.
     max_size
         Maximum group size.
     l, l_kind, c
@@ -306,7 +311,9 @@ def protect(
     changes = {name: given[name] for name in SCHEMA_FIELDS}
 
     def make_plan(full_schema: Schema) -> Plan:
-        return Plan(full_schema, requirements, call, decimals, sums, reading, persons, keep_moments)
+        return Plan(
+            full_schema, requirements, call, decimals, sums, reading, persons, keep_moments, moment_bounds or {}
+        )
 
     if engine != "local" or output is not None or type(data).__module__.startswith("pyspark.sql"):
         from shoal.api.partitioned import chosen_engine, protect_by_engine

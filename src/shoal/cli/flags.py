@@ -497,6 +497,26 @@ def split_names(texts: Sequence[str] | None) -> list[str] | None:
     return [field for field in fields if field]
 
 
+def split_bounds(texts: Sequence[str] | None) -> dict[str, tuple[float, float]] | None:
+    """Return ``name=low:high`` texts as a dictionary.
+
+    Examples
+    --------
+    >>> split_bounds(["age=0:110"])
+    {'age': (0.0, 110.0)}
+    """
+    if not texts:
+        return None
+    found = {}
+    for name, ends in split_pairs(texts, "--moment-bounds").items():
+        low, _, high = ends.partition(":")
+        try:
+            found[name] = (float(low), float(high))
+        except ValueError:
+            raise ParameterError(f'--moment-bounds needs two numbers such as {name}=0:110, not "{ends}"') from None
+    return found
+
+
 def split_pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     """Return ``name=value`` texts as a dictionary.
 

@@ -41,6 +41,10 @@ def protect_command(
         float | None,
         typer.Option(metavar="SHARE", help="For method full-domain: largest share of records that are suppressed."),
     ] = None,
+    moment_bounds: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=LOW:HIGH", help="With --keep-moments: bounds of a column, age=0:110. Repeatable."),
+    ] = None,
     holder_record: Annotated[
         str | None,
         typer.Option(
@@ -102,6 +106,7 @@ def protect_command(
         "decimals": given.decimals(),
         "sums": given.sums(),
         "keep_moments": given.values["keep_moments"],
+        "moment_bounds": flags.split_bounds(moment_bounds),
         "seed": seed,
         "effort": effort,
         "time_limit": given.values["time_limit"],

@@ -2,12 +2,14 @@
 
 The map (:mod:`shoal.recoding.moment_map`) gives the released columns the covariance matrix of the original. Groups stay
 as they are: equal representatives stay equal, so k and all requirements are untouched. Moved representatives stay
-between the smallest and the largest plain representative of their column, never at the observed extremes, which may be
-values of single records; and none becomes a value that fewer than k records have, unless the plain release has it.
+between the smallest and the largest plain representative of their column, or between bounds that the user names, never
+at the observed extremes, which may be values of single records; and none becomes a value that fewer than k records
+have, unless the plain release has it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -63,7 +65,9 @@ class KeptMoments:
         return asdict(self)
 
 
-def keep_moments(columns: Mapping[str, MeanColumn], k: int) -> tuple[dict[str, Representatives], KeptMoments]:
+def keep_moments(
+    columns: Mapping[str, MeanColumn], k: int, bounds: Mapping[str, tuple[float, float]] | None = None
+) -> tuple[dict[str, Representatives], KeptMoments]:
     """Return representatives whose means and covariances are those of the original.
 
     Parameters
@@ -72,6 +76,8 @@ def keep_moments(columns: Mapping[str, MeanColumn], k: int) -> tuple[dict[str, R
         The columns that are replaced by means, with their groups and plain representatives.
     k
         A value that fewer records have is not released, unless the plain release has it.
+    bounds
+        The smallest and the largest value of a column, instead of those of the plain representatives.
 
     Returns
     -------
@@ -98,11 +104,16 @@ def keep_moments(columns: Mapping[str, MeanColumn], k: int) -> tuple[dict[str, R
         [scale.standardised(column.plain.offsets) for scale, column in zip(scales, varying.values(), strict=True)]
     )
     limits = shown.min(axis=0), shown.max(axis=0)
+    bounds = bounds or {}
+    for place, (name, column) in enumerate(varying.items()):
+        if name in bounds:
+            ends = np.array(bounds[name]) - float(column.entry.origin)
+            limits[0][place], limits[1][place] = scales[place].standardised(ends)
     moved = restore_moments(before, centroids, group_weights, limits)
     cells = moved.outside * grouping.sizes[:, None]
     representatives, after = {}, np.empty_like(centroids)
     for place, (name, column) in enumerate(varying.items()):
-        representatives[name] = _released(column, scales[place].offsets(moved.values[:, place]), k)
+        representatives[name] = _released(column, scales[place].offsets(moved.values[:, place]), k, bounds.get(name))
         after[:, place] = scales[place].standardised(representatives[name].offsets)
     centre = (after * group_weights[:, None]).sum(axis=0) / group_weights.sum()
     kept = covariance(after - centre, group_weights)
@@ -160,7 +171,7 @@ def _correlations(before: Floats, after: Floats) -> float | None:
     return float(np.abs(found[0] - found[1])[pairs].mean())
 
 
-def _released(column: MeanColumn, offsets: Floats, k: int) -> Representatives:
+def _released(column: MeanColumn, offsets: Floats, k: int, bounds: tuple[float, float] | None) -> Representatives:
     """Return moved representatives in the type of the column: rounded, in range, and no value of fewer than k records.
 
     Parameters
@@ -169,25 +180,32 @@ def _released(column: MeanColumn, offsets: Floats, k: int) -> Representatives:
         The column.
     offsets
         The moved representatives as the encoding sees them.
-    k
+    k, bounds
         As in :func:`keep_moments`.
     """
     missing = np.isnan(column.plain.offsets)
     if isinstance(column.means, WholeMeans):
-        return _whole(column, column.means, offsets, missing, k)
-    return _floats(column, column.means, offsets, missing, k)
+        return _whole(column, column.means, offsets, missing, k, bounds)
+    return _floats(column, column.means, offsets, missing, k, bounds)
 
 
 def _whole(
-    column: MeanColumn, means: WholeMeans, offsets: Floats, missing: NDArray[np.bool_], k: int
-) -> Representatives:
+    column: MeanColumn, means: WholeMeans, offsets: Floats, missing: NDArray[np.bool_], k: int,
+    bounds: tuple[float, float] | None,
+) -> Representatives:  # fmt: skip
     numbers = means.numbers
     plain = _whole_offsets(means, column.plain.offsets)
     values = _whole_offsets(means, column.task.values)
     wanted = offsets if numbers.entry.integer else (offsets + float(numbers.entry.origin)) * 10.0**numbers.decimals
     wanted = wanted if numbers.entry.integer else wanted - numbers.origin
     wanted = np.where(missing, 0.0, wanted)
-    ends = np.full(wanted.size, plain[~missing].min()), np.full(wanted.size, plain[~missing].max())
+    low, high = int(plain[~missing].min()), int(plain[~missing].max())
+    if bounds is not None:  # inside them, on the unit of the column
+        offset = np.array(bounds) - float(column.entry.origin)
+        inside = offset if numbers.entry.integer else np.array(bounds) * 10.0**numbers.decimals - numbers.origin
+        low, high = math.ceil(inside[0] - 1e-9), math.floor(inside[1] + 1e-9)
+        low, high = min(low, high), max(low, high)
+    ends = np.full(wanted.size, low), np.full(wanted.size, high)
     if column.draws is None:
         bases, moved = np.ones(wanted.size, np.int64), np.rint(wanted).astype(np.int64)
     else:
@@ -195,7 +213,8 @@ def _whole(
         below = np.floor(wanted)
         moved = round_whole((below.astype(np.int64), wanted - below), ends, bases, column.draws, numbers.zero)
     moved = np.clip(moved, *ends)
-    moved = _not_rare(moved, bases, plain[~missing], values[~np.isnan(column.task.values)], k)
+    known = values[~np.isnan(column.task.values)]
+    moved = _not_rare(moved, bases, plain[~missing], known, k, ends=(low, high))
     return numbers.released(np.where(missing, 0, moved), missing)
 
 
@@ -208,12 +227,13 @@ def _whole_offsets(means: WholeMeans, offsets: Floats) -> Integers:
 
 
 def _floats(
-    column: MeanColumn, means: FloatMeans, offsets: Floats, missing: NDArray[np.bool_], k: int
-) -> Representatives:
+    column: MeanColumn, means: FloatMeans, offsets: Floats, missing: NDArray[np.bool_], k: int,
+    bounds: tuple[float, float] | None,
+) -> Representatives:  # fmt: skip
     numbers, origin = means.numbers, float(column.entry.origin)
     plain = column.plain.column.cast(pl.Float64).fill_null(np.nan).to_numpy()  # as released, not by way of an offset
     wanted = np.where(missing, np.nan, offsets + origin)
-    low, high = plain[~missing].min(), plain[~missing].max()
+    low, high = (plain[~missing].min(), plain[~missing].max()) if bounds is None else bounds
     if column.draws is None:
         moved = numbers.shortened(wanted)
     else:
@@ -225,13 +245,15 @@ def _floats(
     assert isinstance(column.numbers, FloatNumbers)
     original = column.numbers.values
     step = np.zeros(moved.size) if numbers.decimals is None else np.full(moved.size, 10.0**-numbers.decimals)
-    moved = _not_rare(moved, step, plain[~missing], original[~np.isnan(original)], k, numbers.shortened)
+    known = original[~np.isnan(original)]
+    moved = _not_rare(moved, step, plain[~missing], known, k, ends=(low, high), shortened=numbers.shortened)
     return numbers.released(np.where(missing, np.nan, moved))
 
 
 def _not_rare(
-    moved: Array, steps: Array, plain: Array, original: Array, k: int, shortened: Callable[[Array], Array] | None = None
-) -> Array:
+    moved: Array, steps: Array, plain: Array, original: Array, k: int, *, ends: tuple[float, float],
+    shortened: Callable[[Array], Array] | None = None,
+) -> Array:  # fmt: skip
     """Return representatives of which none is a value that fewer than k records have, unless it is a plain one.
 
     The next multiple of the step that is allowed is taken, or else the nearest plain representative.
@@ -245,7 +267,7 @@ def _not_rare(
         for sign in (1, -1):
             tried = moved + sign * distance * steps
             tried = tried if shortened is None else shortened(tried)
-            fits = open_ & (steps > 0) & ~np.isin(tried, rare) & (tried >= allowed[0]) & (tried <= allowed[-1])
+            fits = open_ & (steps > 0) & ~np.isin(tried, rare) & (tried >= ends[0]) & (tried <= ends[1])
             found[fits] = tried[fits]
             open_ &= ~fits
     if open_.any():

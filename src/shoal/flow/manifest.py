@@ -300,6 +300,11 @@ def _schema_entry(plan: Plan, recodes: Mapping[str, Recode]) -> JsonDict:
         "decimals": plan.decimals,
         "sums": plan.sums,
         **({"keep_moments": True} if plan.keep_moments else {}),
+        **(
+            {"moment_bounds": {name: list(ends) for name, ends in plan.moment_bounds.items()}}
+            if plan.moment_bounds
+            else {}
+        ),
     }
 
 

@@ -125,8 +125,8 @@ def _recoded(
 ) -> tuple[Grouped, Recoded]:  # fmt: skip
     def recode(groups: Grouped) -> Recoded:
         return recode_table(
-            prepared, groups, decimals=plan.decimals, sums=plan.sums, keep_moments=plan.keep_moments, data=arrays,
-            progress=progress,
+            prepared, groups, decimals=plan.decimals, sums=plan.sums, keep_moments=plan.keep_moments,
+            moment_bounds=plan.moment_bounds, data=arrays, progress=progress,
         )  # fmt: skip
 
     recoded = recode(grouped)
@@ -149,6 +149,7 @@ def recode_table(
     decimals: Decimals = "input",
     sums: Sums = "rounded",
     keep_moments: bool = False,
+    moment_bounds: Mapping[str, tuple[float, float]] | None = None,
     data: MethodData | None = None,
     progress: Progress = SILENT,
 ) -> Recoded:
@@ -169,6 +170,8 @@ def recode_table(
         the totals of two releases discloses no record) or ``exact`` (totals are kept).
     keep_moments
         Move the representatives that are means by one linear map, such that means and covariances are kept.
+    moment_bounds
+        The smallest and the largest value that a moved column may get; without them those of the plain means.
     data
         The arrays of the table, to share them between calls.
     progress
@@ -207,7 +210,9 @@ def recode_table(
             else:
                 columns[name], losses[name] = task.recoded(chosen, keys)
             progress.advance()
-    moments = _with_moments(waiting, columns, losses, grouped.requirements.k) if keep_moments else None
+    moments = None
+    if keep_moments:
+        moments = _with_moments(waiting, columns, losses, grouped.requirements.k, moment_bounds or {})
     losses = {entry.column.name: losses[entry.column.name] for entry in prepared.encoding.quasi}
     if prepared.whole is not None:
         from shoal.flow.suppressed_rows import with_suppressed_rows
@@ -271,8 +276,9 @@ def _with_declared_codes(prepared: Prepared, grouped: Grouped, released: Table) 
 
 
 def _with_moments(
-    waiting: Mapping[str, MeanColumn], columns: dict[str, Series], losses: dict[str, ColumnLoss], k: int
-) -> KeptMoments:
+    waiting: Mapping[str, MeanColumn], columns: dict[str, Series], losses: dict[str, ColumnLoss], k: int,
+    bounds: Mapping[str, tuple[float, float]],
+) -> KeptMoments:  # fmt: skip
     """Add the columns of means, moved such that means and covariances are kept."""
     from shoal.flow.kept_moments import keep_moments
 
@@ -281,7 +287,13 @@ def _with_moments(
             "keep_moments is about numeric quasi-identifiers that are replaced by means, and there are none; leave it "
             "out, or state recode=mean for numeric columns"
         )
-    moved, kept = keep_moments(waiting, k)
+    other = [name for name in bounds if name not in waiting]
+    if other:
+        raise ParameterError(
+            f'moment_bounds name "{other[0]}", which keep_moments does not move: only numbers that are replaced by means '
+            "and have no missing cells; leave it out"
+        )
+    moved, kept = keep_moments(waiting, k, bounds)
     for name, column in waiting.items():
         columns[name], losses[name] = column.recoded(moved.get(name, column.plain))
     return kept

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import numbers
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
@@ -17,7 +19,7 @@ from typing import Any, Literal
 
 from shoal.core.arguments import check_decimals, check_seed
 from shoal.errors import ParameterError, suggestion
-from shoal.schema.columns import Schema
+from shoal.schema.columns import Kind, Role, Schema
 from shoal.schema.requirements import Of, PersonOptions, Requirements, check_person_plan
 
 Decimals = int | Literal["input", "full"]
@@ -212,6 +214,9 @@ class Plan:
         How persons with several rows are grouped, where histories are counted or columns stay constant.
     keep_moments
         Move the representatives of numeric columns such that their means and covariances are those of the original.
+    moment_bounds
+        With ``keep_moments``: the smallest and the largest value that a column may get; without them those of the plain
+        representatives.
 
     Examples
     --------
@@ -229,6 +234,7 @@ class Plan:
     reading: ReadOptions = field(default_factory=ReadOptions)
     persons: PersonOptions = field(default_factory=PersonOptions)
     keep_moments: bool = False
+    moment_bounds: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         kinds = (
@@ -254,11 +260,34 @@ class Plan:
             raise ParameterError(f"sums={self.sums!r} is not possible; choose rounded or exact")
         if not isinstance(self.keep_moments, bool):
             raise ParameterError(f"keep_moments={self.keep_moments!r} is not possible; choose true or false")
+        object.__setattr__(self, "moment_bounds", self._checked_bounds())
         if self.keep_moments and self.by_persons:
             raise ParameterError(
                 "keep_moments moves all columns of a row together, so it is not possible where columns stay constant "
                 "within persons or k counts histories; leave out one of them"
             )
+
+    def _checked_bounds(self) -> dict[str, tuple[float, float]]:
+        """Return the bounds of moved representatives as numbers by column."""
+        if not isinstance(self.moment_bounds, Mapping):
+            raise ParameterError(
+                'moment_bounds must be a mapping from columns to two numbers, such as {"age": (0, 110)}'
+            )
+        if self.moment_bounds and not self.keep_moments:
+            raise ParameterError("moment_bounds limit what keep_moments moves; request keep_moments, or leave them out")
+        found = {}
+        for name, ends in self.moment_bounds.items():
+            column = self.schema[name]  # an unknown name is an error
+            if column.role != Role.QUASI or column.kind != Kind.NUMERIC:
+                raise ParameterError(f'moment_bounds name "{name}", which is no numeric quasi-identifier; leave it out')
+            pair = tuple(ends) if isinstance(ends, Sequence) and not isinstance(ends, str) else ()
+            real = [end for end in pair if type(end) is not bool and isinstance(end, numbers.Real)]
+            if len(pair) != 2 or len(real) != 2 or not all(map(math.isfinite, real)) or pair[0] >= pair[1]:
+                raise ParameterError(
+                    f'the bounds of "{name}" must be two numbers, the smaller one first, such as 0 and 110'
+                )
+            found[name] = (float(pair[0]), float(pair[1]))
+        return found
 
     @property
     def of(self) -> Of:
@@ -285,6 +314,7 @@ class Plan:
             "decimals": self.decimals,
             "sums": self.sums,
             **({"keep_moments": True} if self.keep_moments else {}),
+            **({"moment_bounds": plain_value(self.moment_bounds)} if self.moment_bounds else {}),
             "reading": plain_value(self.reading.given()),
             **({"persons": self.persons.given()} if self.persons.given() else {}),
         }
