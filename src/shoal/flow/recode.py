@@ -290,8 +290,8 @@ def _with_moments(
     other = [name for name in bounds if name not in waiting]
     if other:
         raise ParameterError(
-            f'moment_bounds name "{other[0]}", which keep_moments does not move: only numbers that are replaced by means '
-            "and have no missing cells; leave it out"
+            f'moment_bounds name "{other[0]}", which keep_moments does not move: only numbers that are replaced by '
+            "means and have no missing cells; leave it out"
         )
     moved, kept = keep_moments(waiting, k, bounds)
     for name, column in waiting.items():
