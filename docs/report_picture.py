@@ -1,4 +1,4 @@
-"""Take the screenshot of the report for README.md: the top of the page that ``shoal demo`` writes, in Chromium.
+"""Take the screenshot of the report for README.md and docs: the top of the page that ``shoal demo`` writes.
 
 Needs ``shoal[browser]`` and a Chromium. Run from the root: python docs/report_picture.py.
 """

@@ -34,7 +34,7 @@ NOT_HERE = {
     "api.md": "its examples are those of the docstrings, which run as doctests",
 }
 MARKS = re.compile(
-    r"edit \S+|file \S+|exit code \d|output|not run: .{10,}|demo output: written by docs/readme_demo.py"
+    r"edit \S+|file \S+|exit code \d|output|not run: .{10,}|demo output: written by docs/demo_output.py"
     r"|shown: a diagram|shown: a usage line"
 )
 """What may stand in a comment on the line before a block: what a test does with it, or why none runs it."""

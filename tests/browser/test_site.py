@@ -1,9 +1,12 @@
-"""The documentation site: every page loads without an error, and nothing is loaded from another site."""
+"""The documentation site: pages load, links lead somewhere, and all of it works as files, on a phone and in print."""
 
+import re
 import threading
 from functools import partial
+from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -36,17 +39,85 @@ def address(site):
 
 
 def test_every_page_loads_without_errors_or_requests_to_other_sites(browser, site, address):
-    names = [str(page.relative_to(site)) for page in site.rglob("index.html")]
+    names = [str(page.relative_to(site)) for page in site.rglob("*.html")]
     requested, errors, missing = set(), [], []
     page = browser.new_page()
     page.on("request", lambda request: requested.add(request.url))
     page.on("console", lambda message: errors.append((page.url, message.text)) if message.type == "error" else None)
     page.on("response", lambda answer: missing.append(answer.url) if answer.status >= 400 else None)
     for name in names:
-        page.goto(address + name)
+        if name != "404.html":
+            page.goto(address + name)
     page.wait_for_load_state("networkidle")
     page.close()
-    assert len(names) > 60
+    assert len(names) > 100
     assert not errors
     assert not missing
     assert not [url for url in requested if not url.startswith((address, "data:", "blob:"))]
+
+
+def test_every_link_leads_to_a_file_and_a_heading(site):
+    """Works without a browser: links and anchors as they are in the built pages."""
+    texts = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html") if page.name != "404.html"}
+    anchors = {page: set(re.findall(r'\sid="([^"]+)"', text)) for page, text in texts.items()}
+    broken = []
+    for page, text in texts.items():
+        for target in set(re.findall(r'\s(?:href|src)="([^"]+)"', text)):
+            link = urlsplit(unescape(target))
+            if link.scheme or link.netloc:
+                continue
+            file = (page.parent / unquote(link.path)).resolve() if link.path else page
+            known = anchors.get(file)
+            if not file.is_file() or (link.fragment and known is not None and unquote(link.fragment) not in known):
+                broken.append((page.name, target))
+    assert broken == []
+
+
+def test_search_finds_the_answers_without_a_server(browser, site):
+    """The pages are opened as files; the words of each question lead to its page among the first ten results."""
+    text = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+\? \| \[[^]]+\]\(([^)#]*)[^)]*\) \| ([^|]+) \|$", text, flags=re.MULTILINE)
+    assert len(rows) >= 20
+    page = browser.new_page()
+    page.goto((site / "index.html").as_uri())
+    lost = []
+    for target, words in rows:
+        page.fill("input[data-md-component=search-query]", "")
+        page.fill("input[data-md-component=search-query]", words)
+        found = page.locator(".md-search-result__link")
+        page.wait_for_function(
+            "words => document.querySelector('.md-search-result__meta').innerText.match(/\\d+|No|one/) !== null",
+            arg=words,
+        )
+        page.wait_for_timeout(400)  # results follow the last key
+        links = [link.get_attribute("href") or "" for link in found.all()[:40]]
+        name = (target or "questions.md").removesuffix(".md") + ".html"
+        if not any(urlsplit(link).path.endswith(name) for link in links):
+            lost.append((words, name, links[:3]))
+    page.close()
+    assert lost == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_page_is_wider_than_the_screen(browser, site, width):
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    wide = []
+    for file in sorted(site.rglob("*.html")):
+        page.goto(file.as_uri(), wait_until="domcontentloaded")
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            wide.append(file.name)
+    page.close()
+    assert wide == []
+
+
+def test_nothing_is_cut_off_in_print(browser, site):
+    page = browser.new_page(viewport={"width": 720, "height": 1000})
+    page.emulate_media(media="print")
+    cut = []
+    for name in ("guide", "commands", "privacy", "measures", "coming-from", "methods/index"):
+        page.goto((site / f"{name}.html").as_uri())
+        wider = "[...document.querySelectorAll('article table, article pre')].filter(e => e.scrollWidth > 722).length"
+        if page.evaluate(wider):
+            cut.append(name)
+    page.close()
+    assert cut == []

@@ -1,11 +1,11 @@
-"""Put the output of ``shoal demo`` into README.md, where it is shown. Run from the root: python docs/readme_demo.py."""
+"""Put the output of ``shoal demo`` into docs/install.md. Run from the root: python docs/demo_output.py."""
 
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-START, END = "<!-- demo output: written by docs/readme_demo.py -->", "<!-- end of demo output -->"
+START, END = "<!-- demo output: written by docs/demo_output.py -->", "<!-- end of demo output -->"
 
 
 def main():
@@ -19,10 +19,10 @@ def main():
             encoding="utf-8",
         )
     lines = "\n".join(line.rstrip() for line in run.stdout.splitlines())
-    readme = Path("README.md")
-    before, _, rest = readme.read_text(encoding="utf-8").partition(START)
+    page = Path("docs/install.md")
+    before, _, rest = page.read_text(encoding="utf-8").partition(START)
     _, _, after = rest.partition(END)
-    readme.write_text(f"{before}{START}\n```text\n{lines}\n```\n{END}{after}", encoding="utf-8")
+    page.write_text(f"{before}{START}\n```text\n{lines}\n```\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
