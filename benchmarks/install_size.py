@@ -30,6 +30,7 @@ EXTRAS = {
     "matching": "the method `matching`",
     "png": "`shoal compare --png`",
     "studio": "`shoal studio`, the job in the browser",
+    "spark": "engine `spark`, on a cluster; needs Java 17",
 }
 DEMO = """
 import json, sys

@@ -103,7 +103,7 @@ def dp_command(
 ) -> None:
     """Release a table under differential privacy: new records, a guarantee, and the accounting of epsilon.
 
-    Example: shoal dp people.csv --epsilon 1 -k 20 --bounds age=0..120,income=0..200000 -o private.csv
+    Example: shoal dp people.csv --epsilon 1 -k 50 --bounds age=0..120,income=0..200000 -o private.csv
     """
     from shoal.dp.private_release import release
     from shoal.tables.targets import check_targets
