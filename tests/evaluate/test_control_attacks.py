@@ -90,6 +90,7 @@ def test_a_part_of_the_original_is_no_control():
 ADULT = ["age", "education-num", "hours-per-week", "capital-gain", "sex", "race", "marital-status"]
 
 
+@pytest.mark.parametrize(("method", "band"), [("ona-star", 0.03), ("auto", 0.04)])
 @pytest.mark.parametrize(
     ("k", "three", "five", "linked", "member"),
     [
@@ -98,10 +99,15 @@ ADULT = ["age", "education-num", "hours-per-week", "capital-gain", "sex", "race"
         (None, None, None, None, 0.84),
     ],
 )
-def test_adult_is_within_the_published_bands(k, three, five, linked, member):
+def test_adult_is_within_the_published_bands(k, three, five, linked, member, method, band):
+    """The published groups are those of ona-star, which auto selected then.
+
+    Those of auto lose 7 to 10 % less and are 6 to 11 % more, and a predicate that holds for one of more classes is
+    narrower: success and control of singling out both rise.
+    """
     adult = pl.read_csv(reference.path("adult.csv.gz")).select(ADULT)
     original, control = adult[:4000], adult[4000:8000]
-    data = original if k is None else shoal.protect(original, k, quasi=ADULT, method="ona-star").data
+    data = original if k is None else shoal.protect(original, k, quasi=ADULT, method=method).data
     tables = [Table.from_native(table) for table in (original, data, control)]
     pairs, values = pair_with_others(*tables, ADULT, None)
     matcher = Matcher(pairs)
@@ -109,13 +115,16 @@ def test_adult_is_within_the_published_bands(k, three, five, linked, member):
     assert membership(matcher, controlled).success.value == pytest.approx(member, abs=0.018)
     if k is None:
         return
+    if method == "auto":
+        other = shoal.protect(original, k, quasi=ADULT, method="ona-star").data
+        assert data.unique().height > 1.03 * other.unique().height
     sets = (["age", "education-num", "sex"], ["hours-per-week", "race", "marital-status"])
     for attack, expected in (
         (singling_out(matcher, controlled, known=3), three),
         (singling_out(matcher, controlled, known=5), five),
         (linkability(matcher, controlled, sets), linked),
     ):
-        assert attack.success.value == pytest.approx(expected[0], abs=0.03)
+        assert attack.success.value == pytest.approx(expected[0], abs=band)
         assert attack.baseline.value == pytest.approx(expected[1], abs=0.03)
 
 
