@@ -11,6 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from shoal.cli.application import main
+
 FULL = Path("/dev/full")
 NAMES = ["[/x]", "[red]y", "ł😀"]
 QUASI = ["--quasi", "[/x],[red]y", "--confidential", "ł😀", "--method", "mdav", "--holder-record", "none"]
@@ -44,15 +46,17 @@ def test_names_are_never_markup(people):
     assert "[red]y" in result.stdout
 
 
-def test_names_never_steer_the_terminal(tmp_path):
+def test_names_never_steer_the_terminal(tmp_path, monkeypatch, capsys):
     pl.DataFrame({"a\x1b[2J": [1, 2, 3, 4], "b:smile:": [1, 2, 3, 4]}).write_csv(tmp_path / "people.csv")
-    result = shoal(
-        "protect", tmp_path / "people.csv", "-k", 2, "--quasi", "a\x1b[2J,b:smile:", "--method", "mdav", "-o",
-        tmp_path / "safe.csv",
-    )  # fmt: skip
-    assert "\x1b" not in result.stdout + result.stderr
-    assert "a\\x1b[2J" in result.stdout
-    assert "b:smile:" in result.stdout
+    words = ["-k", "2", "--quasi", "a\x1b[2J,b:smile:", "--method", "mdav", "-o", str(tmp_path / "safe.csv")]
+    monkeypatch.setattr(sys, "argv", ["shoal", "protect", str(tmp_path / "people.csv"), *words])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    printed = capsys.readouterr()
+    assert not stop.value.code
+    assert "\x1b" not in printed.out + printed.err
+    assert "a\\x1b[2J" in printed.out
+    assert "b:smile:" in printed.out
 
 
 def test_a_closed_pipe_does_not_change_the_exit_code(people):
