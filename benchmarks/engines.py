@@ -5,7 +5,7 @@ Without options: engine disk against memory on Covertype (581,012 x 10) with k =
 1, 2 and 4 times the records (copies with noise), with one core and with all of them. ``--scale`` runs engine disk on 2,
 4 and 8 million generated records, and engine spark on the smallest of these tables, and writes the cost model.
 
-    python benchmarks/engines.py [--growth | --scale] [--write]
+    python benchmarks/engines.py [--growth | --scale [SIZES]] [--write]
 
 ``--write`` inserts the tables into docs/engines.md.
 """
@@ -34,12 +34,12 @@ STAGES = ("counting and sampling", "sorting rows", "protecting", "restoring", "v
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--growth", action="store_true")
-    parser.add_argument("--scale", action="store_true")
+    parser.add_argument("--scale", type=int, nargs="?", const=len(SCALE), help="how many of the sizes")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if given.scale:
-            name, text = "scale", scale(folder)
+            name, text = "scale", scale(folder, SCALE[: given.scale])
         else:
             name, text = "engines", against_memory(folder) + ("\n" + growth(folder) if given.growth else "")
     print(text)
@@ -51,13 +51,13 @@ def main():
         PAGE.write_text(page, encoding="utf-8")
 
 
-def scale(folder):
+def scale(folder, sizes):
     """Return the table of growing sizes and the cost model that follows from the largest."""
     rows = [
         f"| {COLUMNS} numeric columns, k = 5, `fast` | seconds of processor | per million rows | peak, MB | loss, % |",
         "|---|--:|--:|--:|--:|",
     ]
-    for records in SCALE:
+    for records in sizes:
         subprocess.run([sys.executable, __file__, "--make", folder, str(records)], check=True)
         found = measured(folder, "disk", "fast", records)
         rows.append(scale_row("disk", found))

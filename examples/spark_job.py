@@ -21,6 +21,7 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.appName("protect stays").config("spark.ui.showConsoleProgress", "false").getOrCreate()
+spark.conf.set("spark.sql.shuffle.partitions", 4)  # a small table
 stays = spark.read.parquet(str(folder / "stays"))
 
 # %% The release is a DataFrame of Spark; an error is raised instead where a class has fewer than k rows

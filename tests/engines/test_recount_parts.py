@@ -78,3 +78,21 @@ def test_equal_values_share_a_bucket():
     numbers = bucket_numbers(table, ["age", "job"], 1_000_003)
     assert numbers[0] == numbers[1]
     assert numbers[2] == numbers[3]
+
+
+def test_a_folder_beyond_memory_is_verified_bucket_by_bucket(tmp_path, monkeypatch):
+    from pyarrow import parquet
+
+    table = pa.concat_tables([released().drop_columns(["illness"])] * 2)
+    for number, start in enumerate((0, 120)):
+        parquet.write_table(table.slice(start, 480 if start else 120), tmp_path / f"{number}.parquet")
+    whole = count_classes(Table.from_native(table), ["age", "job"])
+    monkeypatch.setattr("shoal.core.memory.free_memory", lambda: 1_000)
+    found = shoal.verify(tmp_path, 2, quasi=["age", "job"])
+    assert (found.k, found.size_histogram()) == (whole.k, whole.size_histogram())
+    with pytest.raises(GroupTooSmall, match=f"{whole.records_below(whole.k + 1)} of 600 records"):
+        shoal.verify(tmp_path, whole.k + 1, quasi=["age", "job"])
+    with pytest.raises(shoal.errors.UnknownColumn, match="aeg"):
+        shoal.verify(tmp_path, 2, quasi=["aeg"], unnamed="other")
+    monkeypatch.setattr("shoal.core.memory.free_memory", lambda: None)
+    assert shoal.verify(tmp_path, 2, quasi=["age", "job"]).k == whole.k

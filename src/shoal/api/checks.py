@@ -347,9 +347,14 @@ def verify(
         and record is None
     ):
         names = [*names_list(quasi or ()), *names_list(strata or ())]
+        unchanged = [*names_list(confidential or ()), *names_list(other or ())]
+        if isinstance(data, str | Path) and not (read_options or kinds or orders or hierarchies):
+            named = {*names, *unchanged, *names_list(identifiers or ())}
+            counted = _verified_in_parts(Path(data), names, k, None if unnamed == "other" else named, progress)
+            if counted is not None:
+                return counted
         data = load_for_counting(data, names, ReadOptions.of(read_options), progress)
         read_options = None
-        unchanged = [*names_list(confidential or ()), *names_list(other or ())]
         for name in unchanged:
             data.column(name)  # an unknown name is an error
         choice(ConfidentialAs, confidential_as, "confidential_as")
@@ -383,6 +388,22 @@ def verify(
             )
     require(found, requirements)
     return classes
+
+
+def _verified_in_parts(
+    path: Path, names: list[str], k: int, named: set[str] | None, progress: Progress
+) -> Classes | None:
+    """Count k on Parquet files that memory does not hold; None for every other table, or where a role is unknown."""
+    from shoal.tables.parquet_parts import is_parquet, open_parts
+
+    if not names or not is_parquet(path):
+        return None
+    source = open_parts(path)
+    if source.fits_memory() or not (named is None or named >= {*source.names}):
+        return None
+    from shoal.engines.verify_parts import verify_parts
+
+    return verify_parts(source, names, k, progress=progress)
 
 
 def requirements_of(k: int, **requirements: Any) -> Requirements:

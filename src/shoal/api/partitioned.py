@@ -23,7 +23,7 @@ from shoal.schema.loading import complete_schema, stated_identifiers
 from shoal.schema.plan import Plan, ReadOptions
 from shoal.tables import Table, read_head, write_files
 from shoal.tables.files import is_database, write_text
-from shoal.tables.parquet_parts import ParquetParts, open_parts
+from shoal.tables.parquet_parts import is_parquet, open_parts
 from shoal.tables.private_folders import check_folder_output, place_folder, private_folder
 from shoal.tables.targets import check_targets
 
@@ -35,10 +35,6 @@ class Engine(StrEnum):
     DISK = "disk"
     SPARK = "spark"
     AUTO = "auto"
-
-
-TABLE_FACTOR = 4.0
-"""Bytes that a protection in memory takes for each byte of a Parquet table without compression, with a reserve."""
 
 
 class PartitionedRelease(Release):
@@ -190,8 +186,8 @@ def chosen_engine(engine: str, data: Any, output: str | Path | None) -> str:
         return engine
     if not isinstance(data, str | Path):
         return "local"
-    parquet = Path(data).is_dir() or Path(data).suffix.casefold() == ".parquet" or "*" in str(data)
-    if parquet and (is_folder_output(output) or not _fits(open_parts(Path(data)))):
+    parquet = is_parquet(Path(data))
+    if parquet and (is_folder_output(output) or not open_parts(Path(data)).fits_memory()):
         return "disk"
     return "local"
 
@@ -205,13 +201,6 @@ def is_folder_output(output: str | Path) -> bool:
     (True, False)
     """
     return not Path(output).suffix
-
-
-def _fits(source: ParquetParts) -> bool:
-    from shoal.core.memory import free_memory
-
-    free = free_memory()
-    return free is None or TABLE_FACTOR * source.bytes < free
 
 
 def protect_by_engine(

@@ -69,6 +69,11 @@ class CountedClasses(Classes):
         times = np.array([rows[key] for key in keys], np.int64)
         return cls(sizes, units if with_units else None, parts[0].of, (), times)
 
+    @property
+    def records(self) -> int:
+        """The number of records of all classes."""
+        return int((self.sizes * self.times).sum())
+
     def size_histogram(self) -> dict[int, int]:
         """Return how many classes there are of each size."""
         found: dict[int, int] = {}

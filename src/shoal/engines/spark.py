@@ -372,7 +372,7 @@ def _read_back(session: Any, folder: Path, kinds: Any, plan: Plan) -> Any:
     fields = []
     for name in plan.schema.protected:
         try:
-            fields.append(StructField(name, from_arrow_type(kinds.field(name).type)))
+            fields.append(StructField(name, from_arrow_type(kinds.field(name).type, prefer_timestamp_ntz=True)))
         except PySparkTypeError:  # a type that Spark lacks: equal rows are then counted without the column
             continue
     reader = session.read.option("recursiveFileLookup", "true").schema(StructType(fields))
@@ -381,23 +381,34 @@ def _read_back(session: Any, folder: Path, kinds: Any, plan: Plan) -> Any:
 
 def _declared_types(frame: Any, run: SparkRun) -> tuple[Any, Any]:
     """Return the types of the released DataFrame, for Spark and for Arrow: as they were, or as recoding made them."""
-    from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+    from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StructField, StructType
 
     fields = []
     for kind in run.kinds:
         recoded = run.plan.schema[kind.name].role == Role.QUASI
         given = frame.schema[kind.name].dataType
-        fields.append(StructField(kind.name, from_arrow_type(kind.type) if recoded else given))
+        fields.append(
+            StructField(kind.name, from_arrow_type(kind.type, prefer_timestamp_ntz=True) if recoded else given)
+        )
     followed = followed_column(run.plan)
     if followed is not None:
         fields.append(StructField(OWNER, frame.schema[followed].dataType))
     declared = StructType(fields)
-    return declared, to_arrow_schema(declared)
+    return declared, _arrow_types(declared, run.session)
 
 
 def frame_schema_table(frame: Any) -> Any:
     """Return an empty pyarrow Table with the columns of a DataFrame, from whose types kinds follow."""
+    return _arrow_types(frame.schema, frame.sparkSession).empty_table()
+
+
+def _arrow_types(declared: Any, session: Any) -> Any:
+    """Return the types of Arrow for those of Spark; newer versions have to be told the time zone."""
+    from inspect import signature
+
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    return to_arrow_schema(frame.schema).empty_table()
+    if "timezone" in signature(to_arrow_schema).parameters:
+        return to_arrow_schema(declared, timezone=session.conf.get("spark.sql.session.timeZone"))
+    return to_arrow_schema(declared)

@@ -62,6 +62,11 @@ class Classes:
         """The number of records of the smallest class."""
         return int(self.sizes.min())
 
+    @property
+    def records(self) -> int:
+        """The number of records of all classes."""
+        return int(self.sizes.sum())
+
     def size_histogram(self) -> dict[int, int]:
         """Return how many classes there are of each size."""
         return size_histogram(self.sizes)
@@ -235,7 +240,7 @@ def require_k(classes: Classes, k: int, where: str = "") -> None:
     """  # noqa: E501 - the doctest shows the text as one line
     if classes.k < k:
         raise GroupTooSmall(
-            f"{where}{classes.records_below(k)} of {classes.sizes.sum()} records are in classes of fewer than k={k}"
+            f"{where}{classes.records_below(k)} of {classes.records} records are in classes of fewer than k={k}"
             f"{'' if classes.units is None else f' {classes.of.noun}'} (the smallest class has "
             f"{classes.of.amount(classes.k)})"
         )

@@ -21,6 +21,10 @@ BATCH_ROWS = 131_072
 """The most rows that are read at a time."""
 
 
+TABLE_FACTOR = 4.0
+"""Bytes that work in memory takes for each byte of a Parquet table without compression, with a reserve."""
+
+
 class RowGroup(NamedTuple):
     """A row group of one of several files, and the number of its first row in the whole table."""
 
@@ -74,6 +78,13 @@ class ParquetParts:
     def names(self) -> list[str]:
         """The names of the columns."""
         return list(self.schema.names)
+
+    def fits_memory(self) -> bool:
+        """Return whether the free memory is enough to protect or count the table at once."""
+        from shoal.core.memory import free_memory
+
+        free = free_memory()
+        return free is None or TABLE_FACTOR * self.bytes < free
 
     def offsets(self) -> dict[Path, int]:
         """Return the number of the first row of each file."""
@@ -154,6 +165,17 @@ class ParquetParts:
             values = [pa.repeat(pa.scalar(self.partitions[f.name][number], f.type), size) for f in kept]
             yield pa.table(values, schema=kept)
             left -= size
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a path names Parquet: a folder, a pattern, or a file with this extension.
+
+    Examples
+    --------
+    >>> is_parquet(Path("people/*.parquet")), is_parquet(Path("people.csv"))
+    (True, False)
+    """
+    return path.suffix.casefold() == ".parquet" or is_folder(path)
 
 
 def open_parts(path: Path) -> ParquetParts:
