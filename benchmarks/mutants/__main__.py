@@ -12,6 +12,7 @@ than the limit counts as found.
     python benchmarks/mutants --packages privacy --share 0.3
     python benchmarks/mutants --only privacy/l_diversity.py    # all mutants of one file
     python benchmarks/mutants --go-on                          # what a run that was stopped has not tried yet
+    python benchmarks/mutants --go-on --only-known --docs      # write what was tried so far, without running anything
     python benchmarks/mutants --again                          # the survivors of docs/mutants.json once more
 
 With ``--docs`` the figures are written to docs/mutants.json and docs/mutation-testing.md. Survivors that have no effect
@@ -57,6 +58,7 @@ PACKAGES = {
     "requirements": ["schema/requirements.py"],
     "dp": ["dp"],
 }  # fmt: skip
+SHARE = 0.08
 TESTS = [
     *("tests/" + name for name in ("privacy", "recoding", "core", "schema", "dp", "flow", "api", "attacks")),
     *("src/shoal/" + name for name in ("privacy", "recoding", "core", "dp")),
@@ -142,7 +144,7 @@ def chosen_mutants(arguments):
             numbers = list(range(len(places(file.read_text(encoding="utf-8"))[1])))
             if arguments.only is None:
                 random.Random(f"{arguments.seed}:{name}").shuffle(numbers)
-                numbers = sorted(numbers[: max(3, math.ceil(arguments.share * len(numbers)))])
+                numbers = sorted(numbers[: number_drawn(file, arguments.share)])
             chosen += [(package, file, number) for number in numbers if arguments.only in {None, name}]
     return chosen
 
@@ -151,8 +153,11 @@ def code_digest(file):
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
-def tried_before(jobs):
-    """The results of runs that were stopped, for files that have not changed; survivors only if no test was added."""
+def tried_before(jobs, *, again):
+    """The results of runs that were stopped, for files that have not changed.
+
+    With ``again`` without the survivors that another number of tests reaches now.
+    """
     wanted = {(job["file"], job["number"]): (code_digest(SOURCE / job["file"]), len(job["tests"])) for job in jobs}
     found = {}
     for line in TRIED.read_text(encoding="utf-8").splitlines() if TRIED.exists() else ():
@@ -161,7 +166,7 @@ def tried_before(jobs):
         code, tests = wanted.get((row["file"], row["number"]), (None, 0))
         if code == entry["code"]:
             found[row["file"], row["number"]] = row
-            if row["ended"] == "survived" and row["tests"] != tests:
+            if again and row["ended"] == "survived" and row["tests"] != tests:
                 del found[row["file"], row["number"]]
     return list(found.values())
 
@@ -210,12 +215,13 @@ def main():
     parser.add_argument("--lines", action="store_true")
     parser.add_argument("--tests", default=",".join(TESTS))
     parser.add_argument("--packages", default=",".join(PACKAGES))
-    parser.add_argument("--share", type=float, default=0.08)
+    parser.add_argument("--share", type=float, default=SHARE)
     parser.add_argument("--only")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--go-on", action="store_true")
+    parser.add_argument("--only-known", action="store_true")
     parser.add_argument("--docs", action="store_true")
     arguments = parser.parse_args()
     os.chdir(ROOT)
@@ -224,9 +230,9 @@ def main():
         if arguments.lines:
             return
     jobs = list(jobs_of(chosen_mutants(arguments), json.loads(LINES.read_text(encoding="utf-8"))))
-    rows = tried_before(jobs) if arguments.go_on else []
+    rows = tried_before(jobs, again=not arguments.only_known) if arguments.go_on else []
     known = {(row["file"], row["number"]) for row in rows}
-    jobs = [job for job in jobs if (job["file"], job["number"]) not in known]
+    jobs = [] if arguments.only_known else [job for job in jobs if (job["file"], job["number"]) not in known]
 
     def report(job, ended, test):
         if job["package"] == "unchanged" and ended != "survived":
@@ -282,17 +288,25 @@ def reason_of(row):
     return None
 
 
+def number_drawn(file, share=SHARE):
+    """How many mutants of a file are tried."""
+    possible = len(places(file.read_text(encoding="utf-8"))[1])
+    return min(possible, max(3, math.ceil(share * possible)))
+
+
 def score(rows):
     """The share of mutants that the tests find, by package."""
-    lines = ["| package | mutants tried | found | no effect | survived | found of those with an effect |"]
-    lines += ["|---|--:|--:|--:|--:|--:|"]
-    for package in [*dict.fromkeys(row["package"] for row in rows), None]:
+    lines = ["| package | mutants drawn | tried | found | no effect | survived | found of those with an effect |"]
+    lines += ["|---|--:|--:|--:|--:|--:|--:|"]
+    drawn = {package: sum(map(number_drawn, files_of(package))) for package in PACKAGES}
+    for package in [*PACKAGES, None]:
         own = [row for row in rows if package in {row["package"], None}]
         found = sum(row["ended"] in {"found", "too long"} for row in own)
         same = sum(row["ended"] == "survived" and reason_of(row) is not None for row in own)
         share = 100 * found / max(1, len(own) - same)
         left = len(own) - found - same
-        lines.append(f"| {package or 'all'} | {len(own)} | {found} | {same} | {left} | {share:.0f} % |")
+        of_all = drawn[package] if package else sum(drawn.values())
+        lines.append(f"| {package or 'all'} | {of_all} | {len(own)} | {found} | {same} | {left} | {share:.0f} % |")
     return lines
 
 

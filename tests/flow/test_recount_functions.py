@@ -1,5 +1,7 @@
 """Single functions that recount what is released or prepare that, at values where a small change of the code shows."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -177,3 +179,11 @@ def test_an_assessment_says_what_its_k_counts():
     assert meanings["histories"] == "smallest number of persons with equal sequences of rows"
     assert "different persons" in meanings["units"]
     assert "persons" not in meanings["rows"]
+
+
+def test_k_counts_the_sampling_weight_only_where_it_is_released_with_a_change():
+    found = shoal.assess(pl.DataFrame({"age": [1, 1, 2, 2]}), quasi=["age"])
+    for with_weight, counts, expected in ((2, True, True), (1, True, False), (1, False, True), (None, True, True)):
+        assert replace(found, k_with_weight=with_weight, weight_counts=counts).satisfies_k(2) is expected
+    assert found.to_dict()["risk"] == found.risk.to_dict()
+    assert replace(found, risk=None).to_dict()["risk"] is None

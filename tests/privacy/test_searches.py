@@ -5,6 +5,7 @@ import pytest
 
 from shoal.core.grouping import canonical_labels
 from shoal.core.requirement_violation import violations
+from shoal.privacy import enforcement
 from shoal.privacy.confidential import Values
 from shoal.privacy.enforcement import count_violating, merge_groups, repair_violating, satisfy_requirements
 from shoal.privacy.ground_distances import ORDERED, equal_distance
@@ -127,3 +128,22 @@ def test_one_group_that_violates_is_returned_as_it_is():
         assert (found.labels == 0).all()
         assert (found.groups_violating, found.exchanges, found.merges) == (1, 0, 0)
     assert merge_groups(points, np.zeros(4, np.int64), codes, table).merges == 0
+
+
+def test_only_groups_near_violating_ones_are_read(monkeypatch):
+    points, labels, codes, _, _ = scene(0, {"l": 2}, n=150, k=5)
+    codes[:, 0] = np.random.default_rng(0).permutation(np.arange(150) % 4)
+    codes[labels == 0, 0] = 3
+    table = build_requirement_table(Requirements(l=2), [Values("a", codes[:, 0], 4, ORDERED)])
+    parts, usual = [], enforcement._repair
+
+    def repair(state, *others):
+        parts.append(len(state.points))
+        return usual(state, *others)
+
+    monkeypatch.setattr(enforcement, "_repair", repair)
+    found = repair_violating(points, labels, 5, codes[:, :1], table)
+    assert found.groups_violating == 1
+    assert count_violating(found.labels, codes[:, :1], table) == 0
+    assert len(parts) == 1
+    assert parts[0] < 100

@@ -130,3 +130,12 @@ def test_linked_risk_is_shown_only_where_it_was_measured_and_says_something():
 def test_the_step_of_distances_reads_fractions_with_denominators_up_to_10000():
     assert distance_step(np.array([1.0, 1 / 10_000])) == 1 / 10_000
     assert distance_step(np.array([1.0, 1 / 10_001])) == 0.0
+
+
+def test_missing_values_are_the_lowest_of_an_order_and_the_last_category():
+    numbers, texts = pl.DataFrame({"a": [None, 1.0, 1.0, 2.0]}), pl.DataFrame({"a": ["x", None, "y", "y"]})
+    for frame, kind, codes, totals in ((numbers, Kind.NUMERIC, [0, 1, 1, 2], [1, 2, 1]),
+                                       (texts, Kind.NOMINAL, [0, 2, 1, 1], [1, 2, 1])):  # fmt: skip
+        table = Table.from_native(frame)
+        found = fit_values(table, Column("a", "confidential", kind)).read(table)
+        assert (found.codes.tolist(), found.totals.tolist(), found.n_values) == (codes, totals, 3)
