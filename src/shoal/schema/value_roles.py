@@ -95,3 +95,16 @@ def is_measurement(series: nw.Series[Any]) -> bool:
         return True
     numbered = values.min() in {0.0, 1.0} and values.max() - values.min() + 1 == values.size
     return bool(values.size > MEASURED_VALUES and not numbered)
+
+
+def has_fractions(series: nw.Series[Any]) -> bool:
+    """Return whether a column has numbers that are not whole.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> columns = pl.Series("x", [0.5, 2.0]), pl.Series("y", [1.0, 2.0]), pl.Series("z", ["0.5"])
+    >>> [has_fractions(nw.from_native(column, series_only=True)) for column in columns]
+    [True, False, False]
+    """
+    return series.dtype.is_float() and bool((series.drop_nulls() != series.drop_nulls().round()).any())
