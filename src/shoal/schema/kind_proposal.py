@@ -75,5 +75,5 @@ def falls_from_zero(values: nw.Series[Any]) -> bool:
         return False
     top = frequencies.index(max(frequencies))
     falls = sum(later <= 1.1 * before for before, later in pairwise(frequencies[top:]))
-    rare = 2 * frequencies[-1] < frequencies[top]  # codes are about equally frequent
+    rare = bool(2 * frequencies[-1] < frequencies[top])  # codes are about equally frequent
     return rare and top <= 2 and falls >= 0.7 * (len(frequencies) - top - 1)
