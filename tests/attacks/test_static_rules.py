@@ -21,8 +21,8 @@ CALLS = {
     "_encoding_hint", "_place", "_shown", "amount", "bool", "classes.records_below", "float", "format_of",
     "function_name", "getattr", "getModelStatus", "given", "iinfo", "int", "is_infinite", "iter", "join", "len",
     "lower", "map", "max_intervals", "min", "next", "Path", "prod", "quote", "reason", "records_below", "replace",
-    "repr", "requested", "round", "shown", "simpleString", "sorted", "str", "suggestion", "sum", "type", "values",
-    "violation",
+    "repr", "requested", "round", "shown", "simpleString", "sorted", "str", "suggestion", "sum", "type", "upper",
+    "values", "violation",
 }  # fmt: skip
 LOGGED = {"core/compiled.py": "that compiled loops are built again"}
 FOREIGN_TEXTS = {
