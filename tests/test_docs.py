@@ -69,6 +69,11 @@ def test_the_page_of_auto_agrees_with_the_code_that_selects():
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/auto_selection.py"
 
 
+def test_the_page_of_the_studio_has_the_words_of_the_help_beside_each_field():
+    script = load("studio_fields")
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/studio_fields.py"
+
+
 def test_the_page_of_determinism_lists_every_method_with_a_time_limit():
     script = load("determinism")
     assert len(script.limited()) > 10

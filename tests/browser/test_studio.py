@@ -18,7 +18,7 @@ import pytest
 from shoal.datasets import patients
 
 pytestmark = pytest.mark.browser
-SCREENS = ("/open", "/columns", "/protect", "/run", "/look", "/out", "/history", "/compare")
+SCREENS = ("/open", "/columns", "/protect", "/run", "/look", "/out", "/history", "/compare", "/check")
 PICTURES = os.environ.get("SHOAL_PICTURES")
 WIDE = """() => [...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll, svg, .vh, pre, .skip')
   && !one.classList.contains('vh') && one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
@@ -151,6 +151,11 @@ def test_axe_finds_no_violation(watched, finished, axe, width, scheme):
     page = watched(studio, width=width, scheme=scheme, cookies=cookies)
     for screen in SCREENS:
         page.goto(studio.address + screen)
+        if screen == "/look":
+            page.click("#rows-question summary")
+            if page.locator("#show-rows").count():
+                page.click("#show-rows")
+                page.wait_for_selector("#rows table", timeout=60_000)
         if screen == "/columns":
             page.click("#open-4")
             page.wait_for_selector("#panel-head")
@@ -158,6 +163,98 @@ def test_axe_finds_no_violation(watched, finished, axe, width, scheme):
         found = page.evaluate("axe.run(document)")["violations"]
         shown = [(one["id"], [node["html"][:150] for node in one["nodes"][:3]]) for one in found]
         assert shown == [], screen
+
+
+def violations(page, axe):
+    """What axe-core finds; what the policy blocks of axe-core itself is not the page's, what it blocked before is."""
+    assert page.evaluate("window.blocked") == []
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document)")["violations"]
+    page.evaluate("window.blocked = []")
+    return [(one["id"], [node["html"][:150] for node in one["nodes"][:3]]) for one in found]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (1280, "light")])
+def test_trees_orders_steps_and_helps_by_mouse_and_keys(watched, start, axe, tmp_path, width, scheme):
+    patients(200).write_csv(tmp_path / "people.csv")
+    studio = start("people.csv")
+    page = watched(studio, width=width, scheme=scheme)
+    page.goto(studio.link)
+    page.wait_for_selector("table.columns", timeout=60_000)
+    page.click("#open-3")
+    page.wait_for_selector("#panel-head >> text=region")
+    page.check("#way-hand")
+    page.click("#make-tree")
+    page.wait_for_selector("#tree-form")
+    settled(page)
+    for value in ("vnorth", "veast"):
+        page.check(f'[name=node][value="{value}"]')
+    page.fill("#tree-name", "north-east")
+    page.click("#tree-group")
+    page.wait_for_selector('[name=node][value="nnorth-east"]')
+    settled(page)
+    page.click("#tree .help summary")
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert page.evaluate(WIDE) == []
+    assert violations(page, axe) == []
+    if PICTURES:
+        page.locator("#side").screenshot(path=Path(PICTURES) / f"tree-{width}.png")
+    page.click("#open-4")
+    page.wait_for_selector("#panel-head >> text=education")
+    settled(page)
+    places = "[...document.querySelectorAll('[data-place] span:nth-child(2)')].map(one => one.textContent)"
+    first = page.evaluate(places)
+    page.drag_and_drop('[data-place="0"] .grip', '[data-place="2"] .grip')
+    page.wait_for_function(f"() => {places}[2] === {first[0]!r}")
+    settled(page)
+    page.focus("#up-2")
+    page.keyboard.press("Alt+ArrowUp")
+    page.wait_for_function(f"() => {places}[1] === {first[0]!r}")
+    page.wait_for_function("() => document.activeElement.id === 'up-1'")
+    settled(page)
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"() => {places}[0] === {first[0]!r}")
+    assert page.evaluate(places) == first
+    settled(page)
+    page.select_option("#step", "rare")
+    page.fill("#amount", "5")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=rare 5")
+    settled(page)
+    assert violations(page, axe) == []
+    assert page.evaluate(WIDE) == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
+def test_a_large_table_shows_a_preview_and_a_table_made_elsewhere_is_assessed(
+    watched, start, axe, tmp_path, width, scheme
+):
+    table = patients(20_500).select("age", "income", "height")
+    table.write_parquet(tmp_path / "people.parquet")
+    studio = start("people.parquet")
+    page = watched(studio, width=width, scheme=scheme)
+    page.goto(studio.link)
+    page.wait_for_selector("table.columns", timeout=60_000)
+    while page.locator("text=All of them quasi").count():
+        page.click("text=All of them quasi")
+        page.wait_for_selector("#next")
+    page.goto(f"{studio.address}/protect")
+    page.check("#effort-fast", force=True)
+    page.wait_for_selector("text=preview with its interval", timeout=120_000)
+    page.wait_for_selector("#curves:not([hx-get])", timeout=240_000)
+    settled(page)
+    assert page.evaluate(WIDE) == []
+    assert violations(page, axe) == []
+    picture(page, f"preview-{width}")
+    page.goto(f"{studio.address}/check")
+    page.fill("#released", str(tmp_path / "people.parquet"))
+    page.fill("#check-quasi", "age")
+    page.click("#check-go")
+    page.wait_for_selector("#checked table", timeout=60_000)
+    settled(page)
+    assert page.evaluate(WIDE) == []
+    assert violations(page, axe) == []
+    picture(page, f"check-{width}")
 
 
 def test_at_most_ten_clicks_from_a_file_to_its_report(watched, start, tmp_path):

@@ -1,5 +1,6 @@
 """Trees, steps, statistics, patterns, tables made elsewhere and previews, through the server."""
 
+import os
 import subprocess
 import sys
 import time
@@ -61,6 +62,22 @@ def test_a_tree_is_made_edited_run_and_repeated_by_script_and_run_file(opened, t
     run = [sys.executable, "-m", "shoal", "run", "people-protected.run.toml", "--force"]
     subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
     assert made.read_bytes() == first
+
+
+def test_a_column_that_others_give_back_is_named_before_a_run(client, tmp_path):
+    start = [(7 * i * i) % 101 for i in range(80)]
+    stays = pl.DataFrame({"start": start, "days": [i % 7 for i in range(80)]}).with_columns(
+        end=pl.col("start") + pl.col("days")
+    )
+    stays.write_csv(tmp_path / "stays.csv")
+    client.open(tmp_path / "stays.csv")
+    client.post("/columns/0", role="quasi")
+    client.post("/columns/1", role="other")
+    client.post("/columns/2", role="other")
+    page = client.get("/columns").text
+    assert "give it back: it is &#34;end&#34; minus &#34;days&#34;" in page
+    client.post("/columns/2", role="quasi")
+    assert "give it back" not in client.get("/columns").text
 
 
 def test_an_order_is_moved_by_places_and_undone(opened):
@@ -145,6 +162,18 @@ def test_large_tables_get_a_preview_that_full_results_replace(client, tmp_path):
     at = next(point for point in client.session.curve() if point["k"] == 5)
     assert "preview" not in at
     assert at["loss"] == client.session.result["loss"]
+
+
+def test_an_idle_studio_stops_by_itself_and_leaves_nothing(tmp_path):
+    state = tmp_path / "state"
+    command = [sys.executable, "-c", "from shoal.studio.server import serve; serve(None, idle=1.0)"]
+    environment = {**os.environ, "SHOAL_STUDIO": str(state)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "/start/" in done.stdout
+    assert [path for path in state.rglob("*") if path.is_file()] == []
 
 
 def test_every_field_has_its_help(opened):

@@ -5,7 +5,8 @@ So the whole table is cut into blocks, a few of them are drawn, and each is grou
 record that the whole table gets. A block loses more than its records do in the whole table, since no group crosses its
 edge. How much more is measured: each block is cut once more, and its halves are grouped as well. If that multiplies the
 loss by q, each of the log2(blocks) cuts above multiplies it by a similar factor, which differs between tables. The
-estimate takes q for each cut; the interval allows for none of it up to three times as much, and for the drawing.
+estimate takes q for each cut; the interval allows for none of it up to three times as much, and for the drawing. Where
+categories are grouped, halves say less about the cuts above, and the lower end is at least 30 % below the estimate.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ _GROUPS_PER_BLOCK = 100
 _CUTS, _MOST_CUTS = 1.0, 3.0
 """The factor of a cut, counted so many times for each cut above the blocks: for the estimate, and the lower end."""
 _LEAST_FACTOR = 0.005
+_LEAST_SPREAD = 0.35
+"""Where categories are grouped, the lower end is at least so much below the estimate (of the logarithm)."""
 _T = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31}
 """Quantiles of the t distribution for 95 %, by degrees of freedom."""
 
@@ -122,7 +125,12 @@ class LossPreview:
         self._requested = {name: choices[name] for name in REQUIREMENT_FIELDS if name in choices}
         self._call = method_call(method, options, effort=effort if method == "auto" else None, seed=seed)
         self._effort, self._seed = effort, seed
-        check_engine_plan(Plan(schema, Requirements(k=largest_k, **self._requested), self._call), "preview")
+        try:
+            check_engine_plan(Plan(schema, Requirements(k=largest_k, **self._requested), self._call), "preview")
+        except ParameterError as refusal:
+            reason = str(refusal).partition(", and engine")[0]
+            text = f"{reason}, and a preview is made of parts; compute full results instead"
+            raise ParameterError(text) from None
         if schema.unit is not None or schema.household is not None or schema.strata:
             raise ParameterError("blocks of a preview would part persons or strata; compute full results instead")
         progress.stage("cutting the table")
@@ -183,6 +191,8 @@ class LossPreview:
         spread = _sampling_error(wholes, halves, drawn, _CUTS * levels)
         low = _corrected(wholes, halves, weights, _MOST_CUTS * levels) * math.exp(-spread)
         high = _corrected(wholes, halves, weights, 0.0) * math.exp(spread)
+        if method_for(self._prepared, self._call).data != "points":
+            low = min(low, estimate * math.exp(-_LEAST_SPREAD))
         records = float((weights * [one.records for one in figures]).sum())
         total = self._total or math.inf
         return PreviewPoint(

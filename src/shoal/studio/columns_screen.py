@@ -47,6 +47,8 @@ STEP_WORDS = {
     },
 }  # fmt: skip
 """The steps before grouping that the panel offers, by the kind of the column."""
+UNCHANGED = {"other", "confidential"}
+"""The roles of columns whose values are released as they are."""
 SHARED_ROWS = 10
 """Rows that must share a value before a count of it is shown."""
 _FEW_ROWS_PER_VALUE = 0.9
@@ -114,6 +116,13 @@ def _warnings(session: Any, entry: dict[str, Any], settings: ColumnSettings) -> 
         found.append("Nothing is known about this column: who else could know its values about a person?")
     if settings.role == "other" and entry["distinct"] > _FEW_ROWS_PER_VALUE * n_rows and n_rows > 20:
         found.append("Nearly every row has a value of its own, and it would be released unchanged.")
+    derived = entry.get("derived")
+    roles = session.settings.columns
+    if settings.role == "quasi" and derived and all(roles[one].role in UNCHANGED for one in derived["sources"]):
+        found.append(
+            f"Columns that are released unchanged give it back: it is {derived['rule']}. Call one of them quasi, or an "
+            "identifier, which is dropped."
+        )
     if settings.role == "quasi" and entry["missing"] and not session.settings.missing:
         found.append(f"{entry['missing']:,} cells are missing: decide what happens to them in Protect.")
     if settings.role == "quasi" and settings.kind == "nominal" and entry["distinct"] > n_rows / 2:

@@ -11,6 +11,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+_NARROW = 300
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 640, 230, 52, 30, 16
 
 
@@ -62,6 +63,12 @@ def two_bars(before: float | None, after: float, of: float) -> Markup:
 
 
 def curve(points: Sequence[dict[str, Any]], present: int, name: str) -> Markup:
+    """Return a curve over k twice: for wide screens, and for narrow ones, where the letters would be too small."""
+    wide = _curve(points, present, name, _WIDTH)
+    return wide + _curve(points, present, name, _NARROW) if wide else wide
+
+
+def _curve(points: Sequence[dict[str, Any]], present: int, name: str, width: int) -> Markup:
     """Return loss or risk over k: ``loss`` with the interval of previews; ``linkage`` or ``average`` with the highest.
 
     Parameters
@@ -80,17 +87,18 @@ def curve(points: Sequence[dict[str, Any]], present: int, name: str) -> Markup:
         return Markup("")
     more = ("loss_high",) if name == "loss" else ("high", "highest")
     ceiling = max(max(point[name], *(point.get(key) or 0 for key in more)) for point in known)
-    ticks = _ticks(ceiling)
+    ticks, narrow = _ticks(ceiling), width == _NARROW
+    labelled = {present, levels[0], levels[-1]} if narrow else set(levels)
     low, high = log(levels[0]), log(levels[-1])
 
     def across(k: int) -> float:
-        return _LEFT + 24 + (_WIDTH - _LEFT - 60) * (log(k) - low) / max(high - low, 1e-9)
+        return _LEFT + 24 + (width - _LEFT - 24 - (16 if narrow else 36)) * (log(k) - low) / max(high - low, 1e-9)
 
     def up(share: float) -> float:
         return _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * share / ticks[-1]
 
     parts = [
-        f'<path class="grid" d="M{_LEFT} {up(tick):.1f}H{_WIDTH - 12}"/>'
+        f'<path class="grid" d="M{_LEFT} {up(tick):.1f}H{width - 12}"/>'
         f'<text class="soft" x="{_LEFT - 8}" y="{up(tick) + 4:.1f}" text-anchor="end">{100 * tick:g} %</text>'
         for tick in ticks
     ]
@@ -121,6 +129,8 @@ def curve(points: Sequence[dict[str, Any]], present: int, name: str) -> Markup:
         shape = "hollow" if point.get("fast") or point.get("preview") else "after"
         radius, px, py = (7 if point["k"] == present else 4.5), across(point["k"]), up(point[name])
         parts.append(f'<circle class="{shape}" cx="{px:.1f}" cy="{py:.1f}" r="{radius}"/>')
+        if point["k"] not in labelled:
+            continue
         text = f"{100 * point[name]:.{1 if ceiling >= 0.02 else 2}f}"
         strong = ' class="strong"' if point["k"] == present else ""
         parts.append(f'<text{strong} x="{px:.1f}" y="{py - 11:.1f}" text-anchor="middle">{text}</text>')
@@ -137,7 +147,8 @@ def curve(points: Sequence[dict[str, Any]], present: int, name: str) -> Markup:
         )
         for point in known
     )
-    return _picture("".join(parts), title, words, f"curve-{name}", (_WIDTH, _HEIGHT))
+    label = f"curve-{name}{'-narrow' if narrow else ''}"
+    return _picture("".join(parts), title, words, label, (width, _HEIGHT), "for-narrow" if narrow else "for-wide")
 
 
 def scatter(runs: Sequence[dict[str, Any]]) -> Markup:
@@ -199,8 +210,9 @@ def _ticks(highest: float) -> list[float]:
     return [round(step * i, 6) for i in range(count + 1)]
 
 
-def _picture(body: str, title: str, words: str, name: str, size: tuple[int, int]) -> Markup:
+def _picture(body: str, title: str, words: str, name: str, size: tuple[int, int], shown: str = "") -> Markup:
     return Markup(  # noqa: S704 - escaped here and above
-        f'<svg class="picture" viewBox="0 0 {size[0]} {size[1]}" role="img" aria-labelledby="{name}-t {name}-d">'
+        f'<svg class="picture {shown}" viewBox="0 0 {size[0]} {size[1]}" role="img" '
+        f'aria-labelledby="{name}-t {name}-d">'
         f'<title id="{name}-t">{escape(title)}</title><desc id="{name}-d">{escape(words)}</desc>{body}</svg>'
     )

@@ -6,6 +6,7 @@ Runs in the worker. A bar or a category of the original is sent only if at least
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from shoal.studio.trees import MOST_VALUES
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.schema.columns import Column
+    from shoal.schema.columns import Column, Schema
     from shoal.tables import Table
 
 _BINS = 16
@@ -24,6 +25,8 @@ _MAX_CATEGORIES = 12
 _MAX_ORDER = 200
 _PEEK_ROWS = 5
 _LONGEST_CELL = 60
+_MOST_COMPARED = 40
+"""Columns up to which each is compared with the others when a table is opened."""
 
 
 def file_digest(path: Path) -> str:
@@ -69,12 +72,33 @@ def profile(path: Path, read_options: dict[str, Any]) -> dict[str, Any]:
     table = load_typed(path, ReadOptions.of(read_options))
     bare = {column.name: column for column in bare_schema(table).columns}
     schema = infer_schema(table)
+    derived = _derived(table, schema)
     return {
         "n_rows": table.n_rows,
         "digest": file_digest(path),
         "sampling_weight": schema.sampling_weight or "",
-        "columns": [_column(table, column, bare[column.name]) for column in schema.columns],
+        "columns": [
+            {**_column(table, column, bare[column.name]), "derived": derived.get(column.name)}
+            for column in schema.columns
+        ],
     }
+
+
+def _derived(table: Table, schema: Schema) -> dict[str, dict[str, Any]]:
+    """Return for each column by which others it is given back, whatever their roles will be."""
+    from shoal.flow.derived_columns import find_derived
+    from shoal.schema.columns import Role, Schema
+
+    columns = [column for column in schema.columns if column.role != Role.IDENTIFIER]
+    if len(columns) > _MOST_COMPARED:
+        return {}
+    found = {}
+    for column in columns:
+        roles = {other.name: Role.QUASI if other is column else Role.OTHER for other in columns}
+        alone = Schema(tuple(replace(other, role=roles[other.name]) for other in columns))
+        for one in find_derived(table, alone):
+            found[one.column] = {"sources": list(one.sources), "rule": one.rule}
+    return found
 
 
 def _column(table: Table, column: Column, bare: Column) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def _preview(payload: Mapping[str, Any], progress: Progress) -> Any:
     if key not in _cut:
         _cut.clear()
         given = settings.arguments()
-        for name in ("k", "time_limit", "accept_loss", "accept_derived", "accept_relinking"):
+        for name in ("k", "time_limit", "accept_loss", "accept_derived", "accept_relinking", "statistics"):
             given.pop(name, None)
         _cut[key] = LossPreview(settings.source, largest_k=payload["largest_k"], progress=progress, **given)
     point = _cut[key].point(settings.k, progress=progress)
