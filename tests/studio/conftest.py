@@ -33,7 +33,7 @@ class Client:
     def wait(self, name, seconds=60):
         job = self.session.job(name)
         end = time.monotonic() + seconds
-        while job.open and time.monotonic() < end:
+        while not job.finished.is_set() and time.monotonic() < end:
             time.sleep(0.02)
         assert not job.open, job
         return job

@@ -71,9 +71,11 @@ class Job:
         self.state, self.ended = state, time.monotonic()
         if self.stages:
             self.stages[-1]["ended"] = self.ended
-        self.finished.set()
-        if self.when_done is not None:
-            self.when_done(self)
+        try:
+            if self.when_done is not None:
+                self.when_done(self)
+        finally:
+            self.finished.set()
 
 
 class Worker:
