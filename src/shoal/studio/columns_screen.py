@@ -14,7 +14,7 @@ from shoal.schema.step_texts import parse_step
 from shoal.studio.drawing import small_bars
 from shoal.studio.settings import KINDS, MISSING, ROLES, UNDECIDED, ColumnSettings, Settings
 from shoal.studio.trees import MOST_VALUES, WAYS, build, edited, tree_view, ways_of
-from shoal.studio.web import fragment, go_to, page, problem, session_of
+from shoal.studio.web import fragment, go_to, page, problem, session_of, whole_number
 
 ROWS = 200
 """Columns that are sent at once."""
@@ -73,7 +73,7 @@ async def columns_screen(request: Request) -> Response:
 async def more_columns(request: Request) -> Response:
     """Return the rows of the table that are shown, after a filter or when the end comes into view."""
     session = session_of(request)
-    if session.settings is None or session.profile is None:
+    if session.settings is None or session.profile is None or session.profile_of != session.settings.table:
         return problem(request, "Open a table first.", 409)
     return fragment(request, "column_rows.html.jinja", "columns", **_context(session, request.query_params))
 
@@ -81,7 +81,7 @@ async def more_columns(request: Request) -> Response:
 def _context(session: Any, query: Mapping[str, str]) -> dict[str, Any]:
     settings, profile = session.settings, session.profile
     show, find = query.get("show", ""), query.get("find", "")
-    start = int(query["after"]) if query.get("after", "").isdigit() else 0
+    start = whole_number(query.get("after", "")) or 0
     rows = [
         row
         for row in (column_row(session, index) for index in range(len(profile["columns"])))

@@ -14,7 +14,7 @@ from shoal.errors import ParameterError
 from shoal.studio.drawing import bar, scatter, two_bars
 from shoal.studio.exports import plan_text
 from shoal.studio.settings import changed_text
-from shoal.studio.web import fragment, go_to, open_points, page, problem, session_of
+from shoal.studio.web import fragment, go_to, open_points, page, problem, session_of, whole_number
 from shoal.studio.worker import Job
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -143,8 +143,8 @@ def _plain(value: Any) -> str:
 async def history_screen(request: Request) -> Response:
     """Show all steps as a tree."""
     session = session_of(request)
-    number = request.query_params.get("step", "")
-    chosen = session.history.steps.get(int(number)) if number.isdigit() and len(number) < 9 else None
+    number = whole_number(request.query_params.get("step", ""))
+    chosen = None if number is None else session.history.steps.get(number)
     return page(request, "history", **_history(session, chosen or session.history.present))
 
 

@@ -11,7 +11,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from shoal.studio.web import fragment, go_to, page, problem, session_of
+from shoal.studio.web import fragment, go_to, page, problem, session_of, whole_number
 from shoal.studio.worker import Job
 
 DEMOS = {
@@ -98,7 +98,7 @@ async def upload(request: Request) -> Response:
     folder = session_of(request).folder.work
     limit = min(LARGEST_UPLOAD, shutil.disk_usage(folder).free - _SPARE_DISK)
     announced = request.headers.get("content-length", "")
-    if limit <= 0 or not announced.isdigit() or int(announced) > limit:
+    if limit <= 0 or whole_number(announced, limit) is None:
         return problem(
             request, "The disk has too little space for this file; open it by its path, which needs no copy.", 413
         )

@@ -16,7 +16,7 @@ from shoal.studio.columns_screen import with_missing
 from shoal.studio.drawing import curve
 from shoal.studio.session import SMALL_TABLE_ROWS
 from shoal.studio.settings import EFFORTS, LARGEST_K, MISSING, Settings
-from shoal.studio.web import fragment, go_to, missing_columns, page, plan_problem, problem, session_of
+from shoal.studio.web import fragment, go_to, missing_columns, page, plan_problem, problem, session_of, whole_number
 from shoal.studio.worker import Job
 
 _LIMITS: dict[str, tuple[float, float, str]] = {
@@ -102,7 +102,7 @@ def _worst(session: Any) -> dict[str, Any] | None:
 async def change_protection(request: Request) -> Response:
     """Change requirements, effort, method or the treatment of missing cells."""
     session = session_of(request)
-    if session.settings is None or session.profile is None:
+    if session.settings is None or session.profile is None or session.profile_of != session.settings.table:
         return problem(request, "Open a table first.", 409)
     form = await request.form()
     changed = changed_settings(session.settings, {name: str(value) for name, value in form.items()},
@@ -116,9 +116,10 @@ async def change_protection(request: Request) -> Response:
 def changed_settings(settings: Settings, form: Mapping[str, str], n_rows: int) -> Settings | str:
     """Return settings with the fields of a form, or what is wrong with one of them."""
     if "k" in form:
-        if not form["k"].strip().isdigit() or not 2 <= int(form["k"]) <= min(LARGEST_K, max(n_rows, 2)):
+        k = whole_number(form["k"], min(LARGEST_K, max(n_rows, 2)))
+        if k is None or k < 2:
             return f"k is a whole number from 2 to {min(LARGEST_K, max(n_rows, 2)):,}, the number of rows; 5 is common."
-        settings = replace(settings, k=int(form["k"]))
+        settings = replace(settings, k=k)
     changes: dict[str, Any] = {}
     for name, (low, high, text) in _LIMITS.items():
         if name not in form:
@@ -176,7 +177,7 @@ def _with_time(settings: Settings, form: Mapping[str, str]) -> Settings | str:
         return settings
     text = form["time_limit"].strip()
     number = text.removesuffix("s").removesuffix("m")
-    if text and not (number.isdigit() and 0 < int(number) < 10**6):
+    if text and not whole_number(number, 10**6):
         return "The time limit is a number of seconds or minutes, such as 60s or 5m; leave it empty for none."
     return replace(settings, time_limit=text)
 
@@ -184,7 +185,7 @@ def _with_time(settings: Settings, form: Mapping[str, str]) -> Settings | str:
 async def curves(request: Request) -> Response:
     """Return the curves while points are computed; 204 if nothing changed since."""
     session = session_of(request)
-    if session.settings is None or session.profile is None:
+    if session.settings is None or session.profile is None or session.profile_of != session.settings.table:
         return Response(status_code=204)
     context = _context(session, wanted=request.query_params.get("wanted") == "1")
     known = sum(point.get("loss") is not None for point in context["points"])

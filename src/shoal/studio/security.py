@@ -132,7 +132,9 @@ class Guard:
         length = headers.get("content-length", "0")
         if refusal is not None:
             await _answer(guarded, 403, refusal)
-        elif scope["path"] != "/upload" and (not length.isdigit() or int(length) > LARGEST_BODY):
+        elif scope["path"] != "/upload" and (
+            not (length.isascii() and length.isdigit()) or len(length) > 12 or int(length) > LARGEST_BODY
+        ):
             await _answer(guarded, 413, "The request is too large.")
         else:
             self._on_request()

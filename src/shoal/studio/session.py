@@ -89,7 +89,8 @@ class Session:
         if settings is None or self.profile_of == settings.table:
             return None
         running = self.job("open")
-        if running is not None and (running.open or running.payload["path"] == settings.source):
+        same = running is not None and running.payload["path"] == settings.source
+        if running is not None and (running.open or (same and running.state == "failed")):
             return running
 
         def done(job: Job) -> None:

@@ -50,6 +50,20 @@ def templates() -> Any:
     return environment
 
 
+def whole_number(text: str, most: int = 10**9) -> int | None:
+    """Return a number of ASCII digits up to a limit; None for anything else.
+
+    Examples
+    --------
+    >>> whole_number("12"), whole_number("\u00b2"), whole_number("-1"), whole_number("9" * 5000)
+    (12, None, None, None)
+    """
+    digits = text.strip()
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > len(str(most)):
+        return None
+    return int(digits) if int(digits) <= most else None
+
+
 def percent(share: float | None, digits: int = 1) -> str:
     """Return a share in percent; one that is not zero is never printed as zero.
 
