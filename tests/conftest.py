@@ -25,7 +25,9 @@ LONG_TESTS = Path(__file__).parent / "long_tests.txt"
 NOT_BY_DEFAULT = ("long", "slow", "everyday", "browser", "spark")
 
 settings.register_profile("shoal", max_examples=20, deadline=None, derandomize=True, print_blob=True)
-settings.register_profile("thorough", settings.get_profile("shoal"), max_examples=400)
+EXAMPLES = int(os.environ.get("SHOAL_LONG_EXAMPLES", "400"))
+"""How many random inputs a test of the long set tries, unless the test says so itself."""
+settings.register_profile("thorough", settings.get_profile("shoal"), max_examples=EXAMPLES)
 settings.load_profile("shoal")
 FIGURES = pytest.StashKey()
 

@@ -350,7 +350,7 @@ def verify(
         unchanged = [*names_list(confidential or ()), *names_list(other or ())]
         if isinstance(data, str | Path) and not (read_options or kinds or orders or hierarchies):
             named = {*names, *unchanged, *names_list(identifiers or ())}
-            counted = _verified_in_parts(Path(data), names, k, None if unnamed == "other" else named, progress)
+            counted = _verified_in_parts(data, names, k, None if unnamed == "other" else named, progress)
             if counted is not None:
                 return counted
         data = load_for_counting(data, names, ReadOptions.of(read_options), progress)
@@ -391,14 +391,14 @@ def verify(
 
 
 def _verified_in_parts(
-    path: Path, names: list[str], k: int, named: set[str] | None, progress: Progress
+    data: str | Path, names: list[str], k: int, named: set[str] | None, progress: Progress
 ) -> Classes | None:
     """Count k on Parquet files that memory does not hold; None for every other table, or where a role is unknown."""
     from shoal.tables.parquet_parts import is_parquet, open_parts
 
-    if not names or not is_parquet(path):
+    if not names or not is_parquet(data):
         return None
-    source = open_parts(path)
+    source = open_parts(Path(data))
     if source.fits_memory() or not (named is None or named >= {*source.names}):
         return None
     from shoal.engines.verify_parts import verify_parts

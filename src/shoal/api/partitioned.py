@@ -186,7 +186,7 @@ def chosen_engine(engine: str, data: Any, output: str | Path | None) -> str:
         return engine
     if not isinstance(data, str | Path):
         return "local"
-    parquet = is_parquet(Path(data))
+    parquet = is_parquet(data)
     if parquet and (is_folder_output(output) or not open_parts(Path(data)).fits_memory()):
         return "disk"
     return "local"

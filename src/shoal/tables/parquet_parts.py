@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from shoal.errors import DataError, FileProblem, SchemaError
 from shoal.tables.arrow_types import is_unusual
 from shoal.tables.dialect import check_header
-from shoal.tables.files import check_input, is_folder
+from shoal.tables.files import check_input, is_database, is_folder
 from shoal.tables.folders import folder_files, partition_values
 
 BATCH_ROWS = 131_072
@@ -167,15 +167,17 @@ class ParquetParts:
             left -= size
 
 
-def is_parquet(path: Path) -> bool:
-    """Return whether a path names Parquet: a folder, a pattern, or a file with this extension.
+def is_parquet(data: str | Path) -> bool:
+    """Return whether an input is Parquet: a folder, a pattern, or a file with this extension; no URI of a database.
 
     Examples
     --------
     >>> is_parquet(Path("people/*.parquet")), is_parquet(Path("people.csv"))
     (True, False)
     """
-    return path.suffix.casefold() == ".parquet" or is_folder(path)
+    if is_database(data):
+        return False
+    return Path(data).suffix.casefold() == ".parquet" or is_folder(Path(data))
 
 
 def open_parts(path: Path) -> ParquetParts:
