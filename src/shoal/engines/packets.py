@@ -168,7 +168,7 @@ def partition_keys(count: int) -> NDArray[np.int32]:
 
 
 def murmur3(values: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the 32-bit Murmur3 hash of integers with the seed of Spark (Appleby 2011)."""
+    """Return the 32-bit Murmur3 hash of integers with the seed of Spark, by the variant for 32-bit processors."""
     with np.errstate(over="ignore"):
         mixed = _turned(values.astype(np.uint32) * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
         found = _turned(np.uint32(42) ^ mixed, 13) * np.uint32(5) + np.uint32(0xE6546B64)
