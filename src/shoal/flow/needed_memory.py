@@ -47,7 +47,7 @@ TEXT_VIEW = 16
 """Bytes of each text of a polars column beside its characters, which alone polars counts."""
 REQUIREMENTS_RECORD = 250
 """Further bytes for each record where requirements beyond k are satisfied and assessed."""
-MIXED_BLOCKS, MIXED_CELL = 50_000_000, 24
+MIXED_BLOCKS, MIXED_CELL = 40_000_000, 24
 """Coordinates of the blocks that ``mixed-blocks`` groups at the same time: so many bytes, or so many for each cell."""
 CATEGORY_BLOCKS = 8.0
 """Bytes of the work arrays where all columns are nominal, for each byte of the coordinates of a block."""
