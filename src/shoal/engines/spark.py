@@ -404,7 +404,7 @@ def frame_schema_table(frame: Any) -> Any:
 
 
 def _arrow_types(declared: Any, session: Any) -> Any:
-    """Return the types of Arrow for those of Spark; newer versions have to be told the time zone."""
+    """Return the types of Arrow for those of Spark; newer versions need the time zone."""
     from inspect import signature
 
     from pyspark.sql.pandas.types import to_arrow_schema
