@@ -162,7 +162,7 @@ class History:
     def _record(self, event: dict[str, Any]) -> None:
         """Append one line and flush it to the disk, then apply it."""
         new = not self.path.exists()
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
             if new:
                 file.write(json.dumps({"event": "start", "version": VERSION}) + "\n")

@@ -104,7 +104,7 @@ async def upload(request: Request) -> Response:
         )
     target = folder / name
     target.unlink(missing_ok=True)
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
     received = 0
     with os.fdopen(descriptor, "wb") as file:
         async for chunk in request.stream():

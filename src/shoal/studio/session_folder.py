@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import shutil
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from shoal.errors import FileProblem
 from shoal.studio.history import FILE
+from shoal.tables.atomic import is_own, lock_file, remove_claimed
 
 _LOCK = "lock"
 _WORK = "work"
@@ -38,10 +38,10 @@ class SessionFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if path.is_symlink() or path.stat().st_uid != os.geteuid():
+        if path.is_symlink() or not is_own(path.stat()):
             raise FileProblem(f"{path} is a link or belongs to another user; name another directory in SHOAL_STUDIO")
         path.chmod(0o700)
-        self._lock = _claimed(path)
+        self._lock = lock_file(path / _LOCK)
         if self._lock is None:
             raise FileProblem(f"another studio uses {path}; end it first")
         self.work.mkdir(mode=0o700, exist_ok=True)
@@ -56,16 +56,14 @@ class SessionFolder:
         shutil.rmtree(self.work, ignore_errors=True)
         if not (self.path / FILE).exists():
             self.end()
-        self._unlock()
+        elif self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def end(self) -> None:
         """Remove everything, also the history."""
-        shutil.rmtree(self.path, ignore_errors=True)
-
-    def _unlock(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        lock, self._lock = self._lock, None
+        remove_claimed(self.path, lock)
 
 
 def choose_session(root: Path, *, new: bool) -> SessionFolder:
@@ -83,20 +81,9 @@ def choose_session(root: Path, *, new: bool) -> SessionFolder:
             with suppress(FileProblem):
                 chosen = SessionFolder(path)
                 continue
-        lock = _claimed(path)
+        lock = lock_file(path / _LOCK)
         if lock is not None:
             shutil.rmtree(path / _WORK, ignore_errors=True)
             os.close(lock)
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
     return chosen or SessionFolder(root / name)
-
-
-def _claimed(path: Path) -> int | None:
-    """Return the lock of a session; None if a running server has it."""
-    descriptor = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor

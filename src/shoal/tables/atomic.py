@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -28,6 +29,7 @@ from shoal.errors import FileProblem, ParameterError, reason
 
 STAGE_SUFFIX = ".shoal-tmp"
 JOURNAL_SUFFIX = ".shoal-journal"
+_LOCK = "lock"
 
 Identity = list[int]
 """Device, inode, size and time of a file: what tells it from another one under the same name."""
@@ -179,10 +181,13 @@ def _write(path: Path, plain: dict[str, Any]) -> None:
 def claim(directory: Path, *, own: bool = False) -> int | None:
     """Return a lock on a private directory; None while the process that made it runs, or if it is gone.
 
-    Where the file system has no locks, ``own`` returns the handle without one; no other process then takes it.
+    Where the file system has no locks, ``own`` returns the handle without one; no other process then takes it. Windows
+    locks files only: there it is the lock of a file in the directory.
     """
-    import fcntl
-
+    try:
+        import fcntl
+    except ImportError:
+        return lock_file(directory / _LOCK) if directory.is_dir() else None
     try:
         handle = os.open(directory, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
@@ -196,6 +201,44 @@ def claim(directory: Path, *, own: bool = False) -> int | None:
         pass
     os.close(handle)
     return None
+
+
+def lock_file(path: Path) -> int | None:
+    """Return the exclusive lock of a file, which is made if needed; None while another process has it.
+
+    The lock ends when the handle is closed, or when the process ends in whatever way.
+    """
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except PermissionError:  # Windows: another process removes the file
+        return None
+    try:
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            windows: Any = import_module("msvcrt")
+            windows.locking(handle, windows.LK_NBLCK, 1)
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def remove_claimed(directory: Path, lock: int | None) -> None:
+    """Remove a private directory and release its lock, in the order that the system allows."""
+    if lock is not None and (directory / _LOCK).exists():  # Windows removes no file that is open
+        os.close(lock)
+        lock = None
+    shutil.rmtree(directory, ignore_errors=True)
+    if lock is not None:
+        os.close(lock)
+
+
+def is_own(found: os.stat_result) -> bool:
+    """Return whether this user owns a file; Windows has no numbers of users, and protects files by their folder."""
+    return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
 
 
 def flush_directory(directory: Path) -> None:
@@ -341,11 +384,11 @@ class _Stage:
 
     def close(self) -> None:
         """Remove the directory, unless a journal still needs it, and release the lock."""
+        lock, self._lock = self._lock, None
         if not self.keep:
-            shutil.rmtree(self.directory, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+            remove_claimed(self.directory, lock)
+        elif lock is not None:
+            os.close(lock)
 
     def entry(self) -> Entry:
         """Return the rename of this file for the journal; a file that will be replaced gets a second, private name."""

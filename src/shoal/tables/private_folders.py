@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -24,6 +24,7 @@ from shoal.tables.atomic import (
     flush_directory,
     private_prefix,
     real_target,
+    remove_claimed,
 )
 
 _count = count()
@@ -63,9 +64,7 @@ def private_folder(target: Path) -> Iterator[Path]:
         raise FileProblem(f"{target}: {reason(error)}; nothing was written") from error
     finally:
         with deferred_signals():
-            shutil.rmtree(folder, ignore_errors=True)
-            if lock is not None:
-                os.close(lock)
+            remove_claimed(folder, lock)
 
 
 def check_folder_output(path: Path, *, inputs: tuple[Path, ...] = (), overwrite: bool = False) -> None:
@@ -99,20 +98,24 @@ def place_folder(staged: Path, target: Path) -> None:
     target = real_target(target)
     for path in sorted(staged.rglob("*")):
         if path.is_file():
-            with path.open("rb") as file:
+            with path.open("r+b") as file:
                 os.fsync(file.fileno())
     flush_directory(staged)
     with deferred_signals():
         if target.exists() and any(target.iterdir()):
             _exchange(staged, target)
         else:
-            staged.replace(target)  # replaces an empty folder, too
+            try:
+                staged.replace(target)  # replaces an empty folder, too
+            except PermissionError:  # not on Windows
+                target.rmdir()
+                staged.replace(target)
         flush_directory(target.parent)
 
 
 def _exchange(staged: Path, target: Path) -> None:
     """Exchange two folders in one step; in two steps on systems that cannot, undone where the second fails."""
-    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    rename = None if sys.platform == "win32" else getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     here = -100  # AT_FDCWD
     if rename is not None and rename(here, os.fsencode(staged), here, os.fsencode(target), _EXCHANGE) == 0:
         return

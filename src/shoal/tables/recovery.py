@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import FileProblem
-from shoal.tables.atomic import JOURNAL_SUFFIX, STAGE_SUFFIX, Changed, Entry, Journal, claim
+from shoal.tables.atomic import JOURNAL_SUFFIX, STAGE_SUFFIX, Changed, Entry, Journal, claim, is_own, remove_claimed
 
 
 def recover(paths: Sequence[Path]) -> None:
@@ -31,11 +31,10 @@ def recover(paths: Sequence[Path]) -> None:
 def _remove(directory: Path) -> None:
     """Remove a private directory, unless its process still runs."""
     found = directory.lstat()
-    owned = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    owned = stat.S_ISDIR(found.st_mode) and is_own(found)
     lock = claim(directory) if owned else None
     if lock is not None:
-        shutil.rmtree(directory, ignore_errors=True)
-        os.close(lock)
+        remove_claimed(directory, lock)
 
 
 def _finish(path: Path) -> None:
@@ -89,7 +88,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     """Return a journal or a pointer of this user; None for all else that has such a name."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         found = path.lstat()
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        if not stat.S_ISREG(found.st_mode) or not is_own(found):
             return None
         plain = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(plain, dict) and isinstance(plain["stages"], list):
