@@ -18,6 +18,7 @@ from shoal.evaluate.paired_columns import pair_columns
 from shoal.tables import Table
 
 from naive import candidates as naive
+from naive.local_suppression import locally_suppressed
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 TRUE = pl.DataFrame({"a": [9, 1, 1, 1], "b": [1, 1, 1, 1]})
@@ -60,30 +61,26 @@ def test_wildcards_pass_the_example_and_verify_says_what_that_means(tmp_path):
     assert not shoal.verify(TRUE[1:], 3, quasi=["a", "b"], missing_semantics="wildcard").notes
 
 
-def locally_suppressed(table, names, k):
-    """Suppress cells of records below k until wildcards count k: what tools with that reading release."""
-    rows = [list(row) for row in table.select(names).rows()]
-    while True:
-        counts = naive.wildcard_counts(rows)
-        below = [i for i, count in enumerate(counts) if count < k]
-        if not below:
-            return pl.DataFrame({name: [row[c] for row in rows] for c, name in enumerate(names)})
-        row = rows[below[0]]
-        shown = [c for c, cell in enumerate(row) if cell is not None]
-        best = max(shown, key=lambda c: sum(r[c] is None or r[c] == row[c] for r in rows) * -1)
-        row[best] = None
-
-
-def test_a_table_that_wildcards_pass_can_have_persons_with_one_candidate():
-    table = pl.read_csv(reference_path("testdata")).select(KEYS).head(150)
-    released = locally_suppressed(table, KEYS, 3)
-    assert shoal.verify(released, 3, quasi=KEYS, missing_semantics="wildcard").k >= 3
-    covered, paired, k = attacked(table, released, KEYS)
-    found = candidates(covered, paired, k=k)
-    counts, own = naive.candidates(table.rows(), released.rows())
-    assert found.single == sum(o and c == 1 for c, o in zip(counts, own, strict=True)) > 0
-    assert found.below == sum(o and c < 3 for c, o in zip(counts, own, strict=True))
-    assert "fewer than 3 released rows" in found.sentence()
+@pytest.mark.parametrize(
+    ("k", "cells", "below", "single", "expected"), [(3, 293, 113, 53, 282.9817), (5, 500, 192, 35, 238.5168)]
+)
+def test_local_suppression_of_testdata_as_in_the_specification(k, cells, below, single, expected):
+    """The numbers of cells, and of persons below k, are those of the table that sdcMicro 5.8.1 releases."""
+    table = pl.read_csv(reference_path("testdata")).select(KEYS)
+    hidden = locally_suppressed(table.to_numpy(), k)
+    assert hidden.sum() == cells
+    columns = zip(KEYS, hidden.T, strict=True)
+    released = table.with_columns(pl.when(~pl.Series(some)).then(pl.col(name)).alias(name) for name, some in columns)
+    assert shoal.verify(released, k, quasi=KEYS, missing_semantics="wildcard").k >= k
+    found = candidates(*attacked(table, released, KEYS)[:2], k=k)
+    assert (found.below, found.single) == (below, single)
+    assert found.success.value * table.height == pytest.approx(expected, abs=1e-4)
+    assert f"fewer than {k} released rows" in found.sentence()
+    texts = table.cast(pl.String), released.cast(pl.String)
+    distance = shoal.risk(*texts, quasi=KEYS, k=k).attack("record-linkage").success.value
+    assert distance < found.success.value
+    if k == 3:
+        assert distance == pytest.approx(0.0443, abs=0.00005)
 
 
 @pytest.mark.parametrize("k", [3, 5])
