@@ -104,6 +104,45 @@ def test_scores_and_classes_equal_the_reference_implementation(rows, size, k):
         assert one.separation == pytest.approx(1 - same / max(1, len(rows) * (len(rows) - 1)))
 
 
+@given(small_tables(), st.integers(1, 4), st.integers(1, 4), st.randoms())
+def test_persons_equal_the_reference_implementation(rows, size, k, random):
+    size = min(size, len(rows[0]))
+    persons = [random.randrange(max(1, len(rows) // 2)) for _ in rows]
+    found = found_in(rows, size=size, k=k, units=np.array(persons), sampling_fraction=0.5)
+    minimal = naive.minimal_uniques(rows, size, persons)
+    assert found.scores.tolist() == naive.scores(rows, minimal)
+    assert list(found.contributions.values()) == pytest.approx(naive.contributions(rows, minimal))
+    for one in found.sets:
+        owners, sizes = {}, {}
+        for row, person in zip(rows, persons, strict=True):
+            values = tuple(row[int(name[1:])] for name in one.columns)
+            owners.setdefault(values, set()).add(person)
+            sizes[values] = sizes.get(values, 0) + 1
+        below = [values for values, found_persons in owners.items() if len(found_persons) < k]
+        assert (one.k, one.classes) == (min(map(len, owners.values())), len(owners))
+        assert (one.small_classes, one.small_records) == (len(below), sum(sizes[values] for values in below))
+    numbered = found_in(rows, size=size, k=k, units=np.arange(len(rows)), sampling_fraction=0.5)
+    alone = found_in(rows, size=size, k=k, sampling_fraction=0.5)
+    assert numbered.scores.tolist() == alone.scores.tolist()
+    assert numbered.sets == alone.sets
+    assert numbered.dis_suda.tolist() == alone.dis_suda.tolist()
+
+
+def test_records_of_one_person_do_not_hide_each_other():
+    """The wrong version counts records: a person whose two records are equal is then not unique."""
+    rows = [(0, 0), (0, 0), (1, 0), (1, 1), (1, 1)]
+    persons = np.array([0, 0, 1, 2, 3])
+    assert found_in(rows).scores.tolist() == [0, 0, 1, 0, 0]
+    found = found_in(rows, units=persons)
+    assert found.scores.tolist() == [1, 1, 1, 0, 0]
+    assert found.to_dict()["of"] == "units"
+    assert any("Persons were counted" in note for note in found.notes)
+    people = table_of(rows).native.with_columns(person=pl.Series(persons))
+    assessed = shoal.assess(people, quasi=["x0", "x1"], unit="person", special_uniques=True, k=2).special_uniques
+    assert assessed.scores.tolist() == [1, 1, 1, 0, 0]
+    assert [one.k for one in assessed.known_columns()] == [1, 1]
+
+
 @given(small_tables())
 def test_values_are_named_only_if_k_records_share_them(rows):
     found = found_in(rows, k=3)

@@ -6,9 +6,9 @@ import numpy as np
 def locally_suppressed(codes, k):
     """The suppressed cells, true where one is.
 
-    Only the first k records of each combination of values take part. As long as a record has fewer than k matches, where
-    a suppressed cell matches every value, one cell is suppressed in each such record, those with the fewest matches
-    first: in the column with the most categories in which it differs from one of its nearest records that do not match.
+    Only the first k records of each combination of values take part. As long as a record has fewer than k matches,
+    where a suppressed cell matches every value, one cell is suppressed in each such record, those with the fewest
+    matches first: in the column with the most categories in which it differs from a nearest record that does not match.
     """
     _, combination = np.unique(codes, axis=0, return_inverse=True)
     order = np.argsort(combination, kind="stable")

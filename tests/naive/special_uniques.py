@@ -11,10 +11,12 @@ def unique_rows(rows, columns):
     return {i for i, row in enumerate(rows) if seen[tuple(row[c] for c in columns)] == 1}
 
 
-def minimal_uniques(rows, size):
+def minimal_uniques(rows, size, persons=None):
     """Return pairs of record and set of columns: unique there and in no proper subset."""
     d = len(rows[0])
-    unique = {columns: unique_rows(rows, columns) for s in range(1, size + 1) for columns in combinations(range(d), s)}
+    owners = range(len(rows)) if persons is None else persons
+    sets = [columns for s in range(1, size + 1) for columns in combinations(range(d), s)]
+    unique = {columns: unique_persons(rows, owners, columns) for columns in sets}
     return [
         (record, columns)
         for columns, records in unique.items()
@@ -65,3 +67,11 @@ def dis_suda(rows, found, q):
 
 def classes(rows, columns):
     return Counter(tuple(row[c] for c in columns) for row in rows)
+
+
+def unique_persons(rows, persons, columns):
+    """Return the numbers of the rows whose values in these columns only rows of the same person have."""
+    owners = {}
+    for row, person in zip(rows, persons, strict=True):
+        owners.setdefault(tuple(row[c] for c in columns), set()).add(person)
+    return {i for i, row in enumerate(rows) if len(owners[tuple(row[c] for c in columns)]) == 1}

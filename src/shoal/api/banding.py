@@ -5,6 +5,7 @@ from __future__ import annotations
 from shoal.core.text import percent
 from shoal.evaluate.special_uniques import special_uniques
 from shoal.evaluate.subset_classes import MAX_BITS
+from shoal.privacy.k_anonymity import class_labels
 from shoal.schema.columns import Schema
 from shoal.tables import Table
 
@@ -32,7 +33,8 @@ def column_to_band(table: Table, schema: Schema) -> tuple[str, str] | None:
     names = [name for name in schema.protected if name in table.names]
     if not 1 < len(names) <= MAX_BITS or not table.n_rows:
         return None
-    found = special_uniques(table, names, size=3, cells=_CELLS)
+    units = class_labels(table, [schema.unit]) if schema.unit in table.names else None
+    found = special_uniques(table, names, size=3, units=units, cells=_CELLS)
     name = found.band_first
     if name is None:
         return None

@@ -125,10 +125,12 @@ def _draw_sources(found: Any) -> None:
     """Print the columns and combinations of columns that make records unique."""
     from shoal.cli.terminal import console, draw_rows, printable
 
-    heads = ["known columns", "k", f"classes below {found.k}", "minimal uniques", "most records below k in"]
+    k = "persons of the smallest class" if found.by_persons else "k"
+    heads = ["known columns", k, f"classes below {found.k}", "minimal uniques", "most records below k in"]
     draw_rows("\nsources of risk: k for an intruder who knows only some columns", heads, found.known_rows())
     if found.unique_records:
-        values = f"values of at least {found.k} records with the largest shares"
+        counted = "persons" if found.by_persons else "records"
+        values = f"values of at least {found.k} {counted} with the largest shares"
         draw_rows("\ncontribution to unique records", ["column", "share of the score", values], found.column_rows())
         heads = ["combination of columns", "minimal uniques", "share of the score"]
         draw_rows("\ncombinations that make most records unique", heads, found.combination_rows())

@@ -8,6 +8,9 @@ with the record is correct: the data intrusion simulation D = U q / (U q + P (1 
 U unique records, P records in pairs and the sampling fraction q, distributed over the records by their scores.
 
 The same pass counts the classes of every subset of the columns, which is k for an intruder who knows only these.
+
+Where the records of a person are known, "alone" is a person: a record is unique if all records with its values are
+those of one person, and k counts persons.
 """
 
 from __future__ import annotations
@@ -33,6 +36,10 @@ DEFAULT_SIZE = 6
 """The largest number of columns that are combined, unless another is requested or the table is too large for it."""
 MAX_CELLS = 20_000_000_000
 """The most records times subsets that are counted; a minute or two."""
+PERSONS_NOTE = (
+    "Persons were counted: a record is unique if all records with its values are those of one person, and classes are "
+    "as large as the number of their persons."
+)
 _MOST_SHOWN = 10
 _MANY_VALUES = 10  # a column with more than n / 10 values
 
@@ -46,11 +53,11 @@ class ColumnSet:
     columns
         The columns.
     k
-        The size of the smallest class: k for an intruder who knows only these columns.
+        The size of the smallest class, in persons where they are known: k for an intruder who knows only these columns.
     classes
         The number of classes: different combinations of values.
     small_classes, small_records
-        The number of classes of fewer than k records, and of the records in them.
+        The number of classes of fewer than k records (or persons), and of the records in them.
     separation
         The share of pairs of records that the columns separate.
     minimal_uniques
@@ -88,7 +95,7 @@ class KnownColumns:
     worst
         The set with most records in small classes; the first of several.
     small_classes
-        Classes of fewer than k records, over all these sets.
+        Classes of fewer than k records (or persons), over all these sets.
     minimal_uniques
         Minimal sample uniques of this size.
     """
@@ -135,6 +142,8 @@ class SpecialUniques:
         Every set of columns.
     notes
         What a reader has to know about the figures.
+    by_persons
+        Whether persons were counted instead of records.
 
     Examples
     --------
@@ -159,6 +168,7 @@ class SpecialUniques:
     values: Mapping[str, tuple[tuple[str, int, float], ...]]
     sets: tuple[ColumnSet, ...]
     notes: tuple[str, ...] = field(default=())
+    by_persons: bool = False
 
     @property
     def unique_records(self) -> int:
@@ -216,6 +226,7 @@ class SpecialUniques:
         return {
             "size": self.size,
             "k": self.k,
+            "of": "units" if self.by_persons else "rows",
             "unique_records": self.unique_records,
             "total_score": self.total_score,
             "contributions": dict(self.contributions),
@@ -287,7 +298,8 @@ def special_uniques(
     sampling_fraction
         The share of the population that the table is, for DIS; without it DIS is not estimated.
     units
-        The person of each record, so that values of fewer than k persons are not named; uniqueness counts records.
+        The person of each record: a record is then unique if all records with its values are of one person, classes
+        are counted in persons, and values of fewer than k persons are not named.
     cells
         The most records times subsets that are counted; more lowers the size, with a note.
     progress
@@ -318,9 +330,12 @@ def special_uniques(
     progress.stage("special uniques")
     codes = np.column_stack([class_labels(table, [name]) for name in names])
     weights = np.array([0.0, *(float(factorial(len(names) - s)) for s in range(1, used + 1))])
-    counted = count_subsets(codes, used, k, weights)
-    sizes = np.bincount(class_labels(table, names))
+    counted = count_subsets(codes, used, k, weights, units)
+    labels = class_labels(table, names)
+    sizes = np.bincount(labels) if units is None else distinct_per_class(labels, units)
     dis, dis_suda = _disclosure(counted.scores, sizes, len(names), sampling_fraction)
+    if units is not None:
+        notes.append(PERSONS_NOTE)
     different = codes.max(axis=0) + 1
     for name, count in zip(names, different, strict=True):
         if count * _MANY_VALUES > n >= _MANY_VALUES * _MANY_VALUES:
@@ -332,7 +347,7 @@ def special_uniques(
         columns=tuple(names), records=n, size=used, k=k, scores=counted.scores, dis_suda=dis_suda, dis=dis,
         sampling_fraction=sampling_fraction, contributions=_contributions(counted, names, weights),
         values=_values(table, names, codes, counted, k, units), sets=_sets(counted, names, weights, n),
-        notes=tuple(notes),
+        notes=tuple(notes), by_persons=units is not None,
     )  # fmt: skip
 
 

@@ -5,6 +5,10 @@ after the one without its lowest bit, whose classes it refines. So one stack of 
 enough. Records that are alone in a subset stay alone in every larger one and leave the classes; what remains shrinks
 quickly. A class is divided by counting the values of one more column, so the cost is O(n) for each subset without any
 sorting.
+
+Where records belong to persons, a record is unique if all records of its class are those of one person, and classes
+have a number of persons. Records are ordered by person, and dividing keeps the order, so that persons are counted by
+comparing neighbours.
 """
 
 from __future__ import annotations
@@ -31,8 +35,8 @@ class SubsetCounts(NamedTuple):
     subsets
         The subsets as numbers: bit c is set if column c belongs to the subset.
     smallest, classes, small_classes, small_records
-        The size of the smallest class, the number of classes, and how many classes have fewer than k records, with how
-        many records.
+        The size of the smallest class, the number of classes, and how many classes have fewer than k records (or
+        persons), with how many records.
     same_pairs
         The number of ordered pairs of different records in the same class.
     minimal
@@ -70,7 +74,7 @@ def subsets_up_to(columns: int, size: int) -> Integers:
     return np.array(sorted(found), np.int64)
 
 
-def count_subsets(codes: Integers, size: int, k: int, weights: Floats) -> SubsetCounts:
+def count_subsets(codes: Integers, size: int, k: int, weights: Floats, persons: Integers | None = None) -> SubsetCounts:
     """Count the classes of every subset of at most ``size`` columns.
 
     Parameters
@@ -83,6 +87,8 @@ def count_subsets(codes: Integers, size: int, k: int, weights: Floats) -> Subset
         Classes of fewer records are counted as small.
     weights
         The weight of a minimal unique of s columns at position s.
+    persons
+        The person of each record; without them each record is a person of its own.
 
     Returns
     -------
@@ -95,6 +101,10 @@ def count_subsets(codes: Integers, size: int, k: int, weights: Floats) -> Subset
     >>> found = count_subsets(np.array([[0, 0], [0, 1], [1, 1]]), 2, 2, np.array([0.0, 1.0, 1.0]))
     >>> found.minimal.tolist(), found.smallest.tolist(), found.scores.tolist()
     ([1, 1, 1], [1, 1, 1], [1.0, 1.0, 1.0])
+    >>> one_person = np.array([0, 0, 1])  # the first two records
+    >>> found = count_subsets(np.array([[0, 0], [0, 0], [1, 0]]), 2, 2, np.array([0.0, 1.0, 1.0]), one_person)
+    >>> found.minimal.tolist(), found.smallest.tolist(), found.scores.tolist()
+    ([3, 0, 0], [1, 2, 1], [1.0, 1.0, 1.0])
     """
     n, columns = codes.shape
     subsets = subsets_up_to(columns, size)
@@ -103,7 +113,10 @@ def count_subsets(codes: Integers, size: int, k: int, weights: Floats) -> Subset
     within = _positions_of_smaller(subsets, columns)
     counted = np.zeros((6, subsets.size), np.int64)
     scores, values = np.zeros(n), np.zeros(int(starts[-1]))
-    _count(np.ascontiguousarray(codes.T), subsets, within, size, k, weights, starts, counted, scores, values)
+    owners = np.arange(n) if persons is None else np.asarray(persons, np.int64)
+    ordered = np.argsort(owners, kind="stable")
+    columns_of_records = np.ascontiguousarray(codes.T)
+    _count(columns_of_records, owners, ordered, subsets, within, size, k, weights, starts, counted, scores, values)
     smallest, classes, small_classes, small_records, same_pairs, minimal = counted
     by_column = [values[starts[column] : starts[column + 1]] for column in range(columns)]
     return SubsetCounts(
@@ -121,24 +134,32 @@ def _positions_of_smaller(subsets: Integers, columns: int) -> Integers:
 
 
 @inner
-def _divide(column: Any, order: Any, ends: Any, state: Any, counts: Any, touched: Any, alone: Any, out: Any) -> Any:
-    """Divide classes of at least two records by one more column; records that become alone are marked and left out.
+def _divide(column: Any, owners: Any, parent: Any, state: Any, values: Any, alone: Any, out: Any) -> Any:
+    """Divide classes of at least two records by one more column; records of one person alone are marked.
 
-    ``state`` holds the number of classes of the parent; returns the number of classes that remain.
+    A class of one record is left out. ``state`` holds the number of classes of the parent; returns the number of
+    classes that remain.
     """
-    new_order, new_ends = out
+    order, ends = parent
+    new_order, new_ends, new_persons = out
+    counts, persons, last, touched = values
     placed, classes, begin = 0, 0, 0
-    for parent in range(state):
-        end = ends[parent]
+    for number in range(state):
+        end = ends[number]
         different = 0
         for position in range(begin, end):
-            value = column[order[position]]
+            record = order[position]
+            value = column[record]
             if counts[value] == 0:
                 touched[different] = value
                 different += 1
+                persons[value] = 0
+            if persons[value] == 0 or last[value] != owners[record]:
+                persons[value] += 1
+                last[value] = owners[record]
             counts[value] += 1
-        for number in range(different):  # from counts to places
-            value = touched[number]
+        for seen in range(different):  # from counts to places
+            value = touched[seen]
             size = counts[value]
             if size == 1:
                 counts[value] = -1
@@ -146,24 +167,25 @@ def _divide(column: Any, order: Any, ends: Any, state: Any, counts: Any, touched
                 counts[value] = placed
                 placed += size
                 new_ends[classes] = placed
+                new_persons[classes] = persons[value]
                 classes += 1
         for position in range(begin, end):
             record = order[position]
             value = column[record]
             place = counts[value]
-            if place < 0:
+            if persons[value] == 1:
                 alone[record >> 6] |= np.uint64(1) << np.uint64(record & 63)
-            else:
+            if place >= 0:
                 new_order[place] = record
                 counts[value] = place + 1
-        for number in range(different):
-            counts[touched[number]] = 0
+        for seen in range(different):
+            counts[touched[seen]] = 0
         begin = end
     return classes
 
 
 @inner
-def _summarise(ends: Any, classes: Any, n: Any, k: Any, counted: Any, number: Any) -> Any:
+def _summarise(ends: Any, persons: Any, classes: Any, n: Any, k: Any, counted: Any, number: Any) -> Any:
     """Write smallest class, classes, small classes and their records, and equal pairs of one subset."""
     remaining = ends[classes - 1] if classes else 0
     singles = n - remaining
@@ -174,9 +196,9 @@ def _summarise(ends: Any, classes: Any, n: Any, k: Any, counted: Any, number: An
     for one in range(classes):
         size = ends[one] - begin
         begin = ends[one]
-        smallest = min(smallest, size)
+        smallest = min(smallest, persons[one])
         pairs += size * (size - 1)
-        if size < k:
+        if persons[one] < k:
             small += 1
             small_records += size
     counted[0, number] = smallest
@@ -213,8 +235,8 @@ def _add_minimal(columns: Any, subset: Any, smaller: Any, number: Any, bits: Any
 
 @compiled
 def _count(
-    columns: Any, subsets: Any, smaller: Any, size: Any, k: Any, weights: Any, starts: Any, counted: Any, scores: Any,
-    values: Any,
+    columns: Any, owners: Any, ordered: Any, subsets: Any, smaller: Any, size: Any, k: Any, weights: Any, starts: Any,
+    counted: Any, scores: Any, values: Any,
 ) -> None:  # fmt: skip
     width, n = columns.shape
     largest = 1
@@ -222,13 +244,14 @@ def _count(
         largest = max(largest, starts[column + 1] - starts[column])
     orders = np.empty((size + 1, n), np.int64)  # level 0: all records in one class
     ends = np.empty((size + 1, n), np.int64)
+    persons = np.empty((size + 1, n), np.int64)
     classes = np.zeros(size + 1, np.int64)
     counts = np.zeros(largest, np.int64)
-    touched = np.empty(min(largest, n), np.int64)
+    workspace = (counts, np.zeros(largest, np.int64), np.zeros(largest, np.int64), np.empty(min(largest, n), np.int64))
     bits = np.zeros((subsets.size, (n + 63) >> 6), np.uint64)
     parents = np.zeros(size + 1, np.int64)  # the position of the subset at each level
     for record in range(n):
-        orders[0, record] = record
+        orders[0, record] = ordered[record]
     ends[0, 0] = n
     classes[0] = 1
     for number in range(subsets.size):
@@ -245,11 +268,11 @@ def _count(
             for word in range(bits.shape[1]):
                 bits[number, word] = bits[parents[level - 1], word]
         classes[level] = _divide(
-            columns[column], orders[level - 1], ends[level - 1], classes[level - 1], counts, touched, bits[number],
-            (orders[level], ends[level]),
+            columns[column], owners, (orders[level - 1], ends[level - 1]), classes[level - 1], workspace, bits[number],
+            (orders[level], ends[level], persons[level]),
         )  # fmt: skip
         parents[level] = number
-        _summarise(ends[level], classes[level], n, k, counted, number)
+        _summarise(ends[level], persons[level], classes[level], n, k, counted, number)
         counted[5, number] = _add_minimal(
             columns, subset, smaller, number, bits, weights[level], (starts, scores, values)
         )
