@@ -103,6 +103,20 @@ def test_ties_are_counted_and_the_number_of_buckets_rises(seed):
         assert distances(labels, codes).max() <= 0.2 + 1e-9
 
 
+def test_ties_of_adult_exceed_the_bound_without_ties():
+    """With ties only 1 / k* is certain: most records have no capital gain."""
+    adult = shoal.datasets.load("adult").head(3000)
+    points = adult.select("age", "education-num").to_numpy().astype(float)
+    codes = codes_of(adult["capital-gain"].to_numpy())
+    assert (cluster_size(3000, 2, 0.1), round((3000 - 5) / (2 * 2999 * 5), 4)) == (5, 0.0999)
+    assert round(distances(groups_of_buckets(points, codes, 5), codes).max(), 3) == 0.146
+    values = Values("capital-gain", codes, int(codes.max()) + 1, ORDERED)
+    table = build_requirement_table(shoal.Requirements(k=2, t=0.1), [values])
+    labels = build_close_groups(points, codes[:, None], 2, 0.1, table)
+    assert distances(labels, codes).max() <= 0.1
+    assert np.bincount(labels).min() > 5
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4))
 def test_values_that_are_equal_or_not(seed, different):
     rng = np.random.default_rng(seed)
@@ -132,13 +146,15 @@ def test_census_is_built_as_in_the_reference(column, t, expected, groups):
     assert (round(loss(points, labels), 2), int(labels.max()) + 1) == (expected, groups)
 
 
-@pytest.mark.parametrize(("column", "t", "built", "groups"), CENSUS[:1])
-def test_a_release_is_at_least_as_good_as_the_construction(column, t, built, groups):
+@pytest.mark.parametrize(
+    ("column", "t", "built", "found"), [("FEDTAX", 0.05, 59.35, 59.35), ("FICA", 0.2, 30.37, 9.90)]
+)
+def test_a_release_is_at_least_as_good_as_either_way(column, t, built, found):
+    """Where t is loose, groups without the construction lose less: 9.90 % for FICA in the specification."""
     census = pl.read_csv(reference.path("census.csv"))
     release = shoal.protect(
         census, 3, quasi=["TAXINC", "POTHVAL"], confidential=[column], unnamed="other", t=t, method="auto",
         decimals="full", sums="exact", accept_loss=True, accept_derived=True,
     )  # fmt: skip
-    assert 100 * release.loss.information_loss < built
+    assert 100 * release.loss.information_loss < found <= built
     assert release.assessment.t <= t + 1e-12
-    assert groups == 108
