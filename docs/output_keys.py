@@ -21,7 +21,7 @@ MANIFEST_HEAD = f"""\
 
 The manifest, `safe.manifest.json`, documents a release and may travel with it: it contains aggregates, rounded to as
 many digits as *loss.digits* says, and no value of a record. `shoal protect --json` and `shoal run --json` print the
-same. This page lists all of its entries; a star stands in for a name, `[]` for the items of a list.
+same. This page lists all of its entries; a star means any name, `[]` the items of a list.
 
 **Versions.** `manifest_version` is {MANIFEST_VERSION}. It rises when an entry is renamed, removed or changes its
 meaning, not when one is added; `shoal verify --manifest` refuses other versions. The JSON of other commands states
@@ -44,7 +44,7 @@ are attributes: `shoal.assess(...).t`, `release.risk.classes.marketer`, `release
 
 *f* is the number of records of an equivalence class, *F* that of individuals of the population in it, *n* the number
 of records; *q* and *p* are the shares of a confidential value in a class and in the table; *S* is the standard
-deviation of an original column, *x* a true and *x'* a released value. A star stands in for a name of a column, `[]`
+deviation of an original column, *x* a true and *x'* a released value. A star means any name of a column, `[]`
 for the items of a list.
 """
 LOSS = """\

@@ -16,6 +16,25 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any
 
+__all__ = [
+    "DataError",
+    "DerivedNotAccepted",
+    "FileProblem",
+    "GroupTooLarge",
+    "GroupTooSmall",
+    "LinksNotAccepted",
+    "LossNotAccepted",
+    "MissingExtra",
+    "MissingValues",
+    "ParameterError",
+    "RequirementNotMet",
+    "SchemaError",
+    "ShoalError",
+    "UnknownColumn",
+    "WrongArguments",
+    "exit_code",
+]
+
 LONGEST_NAME = 200
 """Characters of a quoted name that an error shows."""
 LONGEST_TEXT = 1_000
@@ -82,15 +101,44 @@ class ShoalError(Exception):
 
 
 class ParameterError(ShoalError, ValueError):
-    """An option has a value that is not allowed."""
+    """An option has a value that is not allowed.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.group([[1.0], [2.0]], k=2, method="mdv")
+    Traceback (most recent call last):
+        ...
+    shoal.errors.ParameterError: there is no method "mdv"; did you mean "mdav"?
+    """
 
 
 class WrongArguments(ParameterError, TypeError):
-    """A function was called with an argument that it does not have, or without one that it needs."""
+    """A function was called with an argument that it does not have, or without one that it needs.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.protect("people.csv", 3, quasis=["age"])
+    Traceback (most recent call last):
+        ...
+    shoal.errors.WrongArguments: protect has no argument "quasis"; did you mean "quasi"?
+    """
 
 
 class SchemaError(ShoalError, ValueError):
-    """Roles or kinds of columns that do not fit the table."""
+    """Roles or kinds of columns that do not fit the table.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [30, 31, 32, 60, 61, 62], "diagnosis": ["A", "A", "B", "A", "A", "A"]})
+    >>> try:
+    ...     shoal.protect(people, 3, quasi=["age"])
+    ... except SchemaError as problem:
+    ...     print(str(problem)[:86])
+    1 column has no role: "diagnosis" (guess: confidential, its name says "diagnosis"); na
+    """
 
 
 class UnknownColumn(SchemaError, KeyError):
@@ -116,7 +164,16 @@ class UnknownColumn(SchemaError, KeyError):
 
 
 class DataError(ShoalError, ValueError):
-    """The values of the table cannot be used as they are."""
+    """The values of the table cannot be used as they are.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.group([[float("nan")], [1.0]], k=2, method="mdav")
+    Traceback (most recent call last):
+        ...
+    shoal.errors.DataError: 1 of 2 coordinates are missing or infinite; methods need finite numbers
+    """
 
 
 class MissingValues(DataError):
@@ -128,6 +185,15 @@ class MissingValues(DataError):
         The sentence, in the words of Python.
     command_line
         The same in the words of the command line; empty where both are the same.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> try:
+    ...     shoal.protect(pl.DataFrame({"age": [30, None, 32]}), 3, quasi=["age"])
+    ... except MissingValues as problem:
+    ...     print(str(problem)[:65])
+    missing values in "age" (1); choose what happens to them with mis
     """
 
     def __init__(self, text: str, command_line: str = "") -> None:
@@ -136,35 +202,115 @@ class MissingValues(DataError):
 
 
 class FileProblem(ShoalError, OSError):
-    """A file cannot be read or written."""
+    """A file cannot be read or written.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.protect("absent.csv", 3, quasi=["age"])
+    Traceback (most recent call last):
+        ...
+    shoal.errors.FileProblem: absent.csv does not exist
+    """
 
 
 class MissingExtra(ShoalError, ImportError):
-    """An optional library is needed for what was asked."""
+    """An optional library is needed for what was asked.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> raise MissingExtra("differential privacy needs opendp; python3 -m pip install 'shoal[dp]'")
+    Traceback (most recent call last):
+        ...
+    shoal.errors.MissingExtra: differential privacy needs opendp; python3 -m pip install 'shoal[dp]'
+    """
 
 
 class GroupTooSmall(ShoalError, ValueError):
-    """A grouping or a finished table has a group of fewer than k records; nothing is released."""
+    """A grouping or a finished table has a group of fewer than k records; nothing is released.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [30, 31, 32, 60, 61, 62], "diagnosis": ["A", "A", "B", "A", "A", "A"]})
+    >>> shoal.verify(people, 3, quasi=["age"], confidential=["diagnosis"])
+    Traceback (most recent call last):
+        ...
+    shoal.errors.GroupTooSmall: 6 of 6 records are in classes of fewer than k=3 (the smallest class has 1 record)
+    """
 
 
 class RequirementNotMet(ShoalError, ValueError):
-    """A table violates a requirement beyond k (l, t, alpha, ...); nothing is released."""
+    """A table violates a requirement beyond k (l, t, alpha, ...); nothing is released.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> released = pl.DataFrame({"age": [31, 31, 31], "diagnosis": ["A", "A", "B"]})
+    >>> shoal.verify(released, 3, l=3, quasi=["age"], confidential=["diagnosis"])
+    Traceback (most recent call last):
+        ...
+    shoal.errors.RequirementNotMet: l=3 is violated, the table has l=2
+    """
 
 
 class LossNotAccepted(RequirementNotMet):
-    """A release would lose more than everything or empty a column, which the user did not accept."""
+    """A release would lose more than everything or empty a column, which the user did not accept.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [30, 31, 32, 60, 61, 62], "diagnosis": ["A", "A", "B", "A", "A", "A"]})
+    >>> try:
+    ...     shoal.protect(people, 6, quasi=["age"], confidential=["diagnosis"])
+    ... except LossNotAccepted as problem:
+    ...     print(str(problem)[:83])
+    the information loss is 107 %; column "age" has one value left: nothing was release
+    """
 
 
 class DerivedNotAccepted(RequirementNotMet):
-    """Unchanged columns give a protected one back exactly, which the user did not accept."""
+    """Unchanged columns give a protected one back exactly, which the user did not accept.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": range(20, 60), "age_again": range(20, 60)})
+    >>> try:
+    ...     shoal.protect(people, 5, quasi=["age"], other=["age_again"])
+    ... except DerivedNotAccepted as problem:
+    ...     print(str(problem)[:78])
+    "age" is protected, but the released columns give it back in 100 % of the reco
+    """
 
 
 class LinksNotAccepted(RequirementNotMet):
-    """The released columns put the rows of too many persons together again, which the user did not accept."""
+    """The released columns put the rows of too many persons together again, which the user did not accept.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> stays = pl.DataFrame({"id": [1, 1, 2, 2, 3, 3], "age": [30, 31, 32, 60, 61, 62], "card": list("xxyyzz")})
+    >>> try:
+    ...     shoal.protect(stays, 2, quasi=["age"], unit="id", other=["card"])
+    ... except LinksNotAccepted as problem:
+    ...     print(str(problem)[:81])
+    the rows of 100 % of the persons with several rows can be put together again thro
+    """
 
 
 class GroupTooLarge(ShoalError, ValueError):
-    """A group exceeds the maximum size that was requested or that the method guarantees."""
+    """A group exceeds the maximum size that was requested or that the method guarantees.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> shoal.protect(pl.DataFrame({"age": [1, 2, 3]}), 2, quasi=["age"], labels=[0, 0, 0], max_size=2)
+    Traceback (most recent call last):
+        ...
+    shoal.errors.GroupTooLarge: 1 of 1 groups in "labels" have more than 2 records; split them, or remove max_size=
+    """
 
 
 def one_line(text: str) -> str:
@@ -228,6 +374,16 @@ def suggestion(name: str, choices: Iterable[str]) -> str:
 
 def exit_code(problem: ShoalError) -> int:
     """Return the exit code of an error of a user: 1 where a requirement is violated, 2 for wrong use.
+
+    Parameters
+    ----------
+    problem
+        An error of this module.
+
+    Returns
+    -------
+    code
+        What the command line exits with.
 
     Examples
     --------

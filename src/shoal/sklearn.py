@@ -4,7 +4,7 @@ What is guaranteed, and what is not:
 
 - ``fit_transform(X)`` is k-anonymous in its columns: every row that occurs, occurs at least k times. That says nothing
   about columns that go around this step, such as the target.
-- ``transform(X_new)`` replaces every record by the representative of the nearest group, which stands for at least k
+- ``transform(X_new)`` replaces every record by the representative of the nearest group, which represents at least k
   records of the table that was fitted. The *new* table is not k-anonymous by that: one person alone may be near to a
   group. To release new records, protect them as a table of their own (:func:`shoal.protect`, or another ``fit``).
 - The fitted estimator holds representatives, sizes of groups, the group of each row, middle, mean and spread of each
@@ -232,7 +232,16 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
 
 
 class NotFitted(ParameterError, NotFittedError):  # type: ignore[misc]
-    """An estimator was used before it was fitted."""
+    """An estimator was used before it was fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Microaggregator(k=5).transform(np.zeros((3, 1)))
+    Traceback (most recent call last):
+        ...
+    shoal.sklearn.NotFitted: this Microaggregator is not fitted yet; call fit or fit_transform first
+    """
 
 
 def _validated(estimator: Microaggregator, X: ArrayLike, **checks: Any) -> NDArray[np.float64]:

@@ -15,9 +15,9 @@ UTILITY_HEADINGS = ("method", "k", "IL1s", "variance", "correlations", "Hellinge
 """The headings of the table of utility."""
 UTILITY_TEXT = (
     "IL1s: mean change of a number, in units of sqrt(2) standard deviations; variance: its mean change; correlations: "
-    "mean difference; pMSE / null: how well a model tells released from original records, 1 being as little as for "
-    "records drawn at random from the original; SPECKS: the largest difference of its scores; NCP: mean share of the "
-    "domain that a generalised cell represents"
+    "mean difference; pMSE / null: how well a model distinguishes released from original records, 1 being as little as "
+    "for records drawn at random from the original; SPECKS: the largest difference of its scores; NCP: mean share of "
+    "the domain that a generalised cell represents"
 )
 """What the figures of utility mean."""
 RIVAL_TEXT = (

@@ -372,6 +372,15 @@ def run_plan(
     -------
     release
         The protected table with its evidence.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [30, 31, 32, 60, 61, 62]})
+    >>> table, schema = shoal.load_table(people, quasi=["age"])
+    >>> plan = shoal.Plan(schema, shoal.Requirements(k=3), shoal.MethodCall("mdav"))
+    >>> shoal.run_plan(table, plan).data["age"].to_list()
+    [31, 31, 31, 61, 61, 61]
     """
     progress.stage("preparing")
     prepared = prepared_with_steps(table, plan.schema, plan.requirements.k, previous)

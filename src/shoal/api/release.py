@@ -256,7 +256,7 @@ class Release:
     ) -> list[Path]:
         """Write table, manifest, holder's record and, if requested, reports and run file; all of them or none.
 
-        Table, manifest and public report can be handed out; their permissions follow the umask. The holder's record,
+        Table, manifest and public report can be released; their permissions follow the umask. The holder's record,
         the full report and the run file are confidential: they have mode 0600, also where they replace a file with
         another one.
 

@@ -70,6 +70,18 @@ def save_run(run: RunFile, path: str | Path, *, overwrite: bool = False) -> Path
     -------
     path
         What was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import polars as pl, shoal
+    >>> _, schema = shoal.load_table(pl.DataFrame({"age": [30, 31, 32]}), quasi=["age"])
+    >>> plan = shoal.Plan(schema, shoal.Requirements(k=3))
+    >>> run = shoal.RunFile(plan, shoal.InputFiles("people.csv"), shoal.OutputFiles("safe.csv"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_run(run, f"{folder}/release.toml")
+    ...     shoal.load_run(path).plan.requirements.k
+    3
     """
     path = Path(path)
     check_output(path, inputs=run_inputs(run), table=False, overwrite=overwrite)

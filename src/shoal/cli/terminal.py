@@ -91,7 +91,7 @@ class _Drawn(Progress):
 
 
 def draw_release(release: Release, paths: list[Path], confidential: Sequence[Path] = ()) -> None:
-    """Print a summary of a release, and which of its files may be handed out."""
+    """Print a summary of a release, and which of its files may be released."""
     _draw_figures(release, _summary(release))
     draw_warnings(map(str, release.remarks))
     public = [path for path in paths if path not in confidential]

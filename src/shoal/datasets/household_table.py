@@ -22,6 +22,11 @@ def households(n: int = 400, *, seed: int = 0) -> Any:
     seed
         Random seed (default 0).
 
+    Returns
+    -------
+    table
+        One row per person.
+
     Examples
     --------
     >>> table = households(3)

@@ -42,6 +42,11 @@ def adult_numbers() -> Any:
 
     Age, years of education and hours per week (Thaeter 2021, section 5.2; Thaeter & Reischuk 2021, section 5). The
     records of both files of Adult, also those that miss a categorical value.
+
+    Returns
+    -------
+    table
+        Three columns.
     """
     from shoal.datasets.reference import load
 
@@ -61,6 +66,11 @@ def adult_categories(n: int | None = None, attributes: int = 5, *, seed: int = 0
         The number of attributes, in the order of ``ADULT_ATTRIBUTES``.
     seed
         Seed of the random sample.
+
+    Returns
+    -------
+    table
+        One column per attribute.
     """
     import polars as pl
 
@@ -83,6 +93,16 @@ def adult_categories(n: int | None = None, attributes: int = 5, *, seed: int = 0
 
 def category_codes(table: Any) -> NDArray[np.int32]:
     """Return the columns of a polars DataFrame as codes: the position of each value in the sorted list of its column.
+
+    Parameters
+    ----------
+    table
+        A polars DataFrame of categories without missing values.
+
+    Returns
+    -------
+    codes
+        Numbers from 0, records x columns.
 
     Examples
     --------
@@ -122,6 +142,11 @@ def nominal_problems(
         The number of values of each attribute.
     seed
         Seed of the random numbers.
+
+    Returns
+    -------
+    codes
+        Records x attributes, categories from 0.
 
     Examples
     --------
@@ -197,6 +222,11 @@ def matching_instance(q: int, triples: Sequence[tuple[int, int, int]]) -> Matchi
         The size of each of the three sets, numbered 0 to q - 1.
     triples
         The triples allowed; every element may occur in at most three of them.
+
+    Returns
+    -------
+    instance
+        The table as counts of combinations, and what a solution of the matching problem makes of it.
 
     Examples
     --------

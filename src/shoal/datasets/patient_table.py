@@ -28,6 +28,11 @@ def patients(n: int = 1000, *, missing: float = 0.0, seed: int = 0) -> Any:
     seed
         Random seed (default 0).
 
+    Returns
+    -------
+    table
+        One row per patient.
+
     Examples
     --------
     >>> patients(3).columns

@@ -87,6 +87,11 @@ def planar_instance(clauses: Sequence[Sequence[int]], k: int = 4) -> PlanarInsta
     k
         Minimum group size, at least 4.
 
+    Returns
+    -------
+    instance
+        The points, and the groups that a solution of the formula makes.
+
     Examples
     --------
     >>> instance = planar_instance([(-1, 2, 3), (2, -3, 4), (1, -2)])  # the example of Thaeter 2021

@@ -32,6 +32,18 @@ def load(name: str) -> Any:
     name
         One of the names in ``REFERENCE``, for example ``census`` or ``tarragona``. The file must be in the directory
         that the environment variable ``SHOAL_DATA`` names; it is not downloaded.
+
+    Returns
+    -------
+    table
+        All records.
+
+    Examples
+    --------
+    >>> load("censos")
+    Traceback (most recent call last):
+        ...
+    shoal.errors.ParameterError: there is no reference data set "censos"; did you mean "census"?
     """
     import polars as pl
 
@@ -39,7 +51,18 @@ def load(name: str) -> Any:
 
 
 def reference_path(name: str) -> Path:
-    """Return the file of a reference data set in the directory that the environment variable ``SHOAL_DATA`` names."""
+    """Return the file of a reference data set in the directory that the environment variable ``SHOAL_DATA`` names.
+
+    Parameters
+    ----------
+    name
+        As in :func:`load`.
+
+    Returns
+    -------
+    path
+        Raises :class:`shoal.errors.FileProblem` where the directory or the file does not exist.
+    """
     if not isinstance(name, str) or name not in REFERENCE:
         raise ParameterError(f'there is no reference data set "{name}"; {suggestion(name, REFERENCE)}')
     directory = os.environ.get("SHOAL_DATA")

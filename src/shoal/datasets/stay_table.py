@@ -27,6 +27,11 @@ def stays(n: int = 500, *, seed: int = 0) -> Any:
     seed
         Random seed (default 0).
 
+    Returns
+    -------
+    table
+        One row per stay.
+
     Examples
     --------
     >>> table = stays(3)

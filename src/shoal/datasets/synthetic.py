@@ -11,6 +11,18 @@ from shoal.core.arguments import check_seed, check_size
 def simu(seed: int = 0, n: int = 1000, d: int = 10) -> NDArray[np.float64]:
     """Return a database of independent uniform attributes (Thaeter 2021, section 5.2).
 
+    Parameters
+    ----------
+    seed
+        Random seed.
+    n, d
+        Numbers of records and of attributes.
+
+    Returns
+    -------
+    points
+        Records x attributes, numbers from 0 to 1.
+
     Examples
     --------
     >>> simu(seed=1).shape
@@ -26,6 +38,16 @@ def simc(seed: int = 0) -> NDArray[np.float64]:
 
     100 centres in [-10000, 10000]^10, each a record with 3 to 20 further records within 50 of it in every attribute;
     then a third as many noise records again.
+
+    Parameters
+    ----------
+    seed
+        Random seed.
+
+    Returns
+    -------
+    points
+        About 1,700 records x 10 attributes.
 
     Examples
     --------

@@ -30,6 +30,11 @@ class Spend:
         Maximum number of such queries to the same records; their losses add up.
     parts
         Number of disjoint parts of the records that each query is applied to; this adds no loss.
+
+    Examples
+    --------
+    >>> Spend("counts", epsilon=0.5, times=2)
+    Spend(query='counts', epsilon=0.5, delta=0.0, times=2, parts=1)
     """
 
     query: str

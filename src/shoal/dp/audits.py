@@ -37,6 +37,12 @@ class Audit:
         The event that distinguishes the databases best.
     false_alarm
         The probability that ``epsilon_lower`` exceeds the epsilon of a correct mechanism.
+
+    Examples
+    --------
+    >>> found = Audit(epsilon_lower=1.2, claimed_epsilon=1.0, claimed_delta=0.0, event="at least 101", false_alarm=1e-8)
+    >>> found.violated
+    True
     """
 
     epsilon_lower: float

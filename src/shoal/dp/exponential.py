@@ -93,6 +93,22 @@ def exponential_shortfall(candidates: int, sensitivity: float, epsilon: float, b
 
     Dwork & Roth 2014, Corollary 3.12: (2 sensitivity / epsilon) (ln candidates + ln 1/beta).
 
+    Parameters
+    ----------
+    candidates
+        Number of candidates that the mechanism chooses from.
+    sensitivity
+        Sensitivity of the utility.
+    epsilon
+        Privacy loss of the choice.
+    beta
+        Probability that the difference is exceeded.
+
+    Returns
+    -------
+    shortfall
+        In units of the utility.
+
     Examples
     --------
     >>> round(exponential_shortfall(100, 1, 1.0, 0.01), 2)

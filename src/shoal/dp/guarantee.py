@@ -17,7 +17,13 @@ from shoal.errors import ParameterError
 
 
 class Neighbours(StrEnum):
-    """The neighbouring relation: which pairs of databases the guarantee covers."""
+    """The neighbouring relation: which pairs of databases the guarantee covers.
+
+    Examples
+    --------
+    >>> Neighbours("replace").name
+    'REPLACE'
+    """
 
     ADD_REMOVE = "add-remove"
     REPLACE = "replace"

@@ -166,6 +166,16 @@ def _too_few(count: int, size: int, content: Fraction, epsilon: float) -> bool:
 def max_intervals(alpha: float) -> int:
     """Return the largest number of intervals of a column, ceil(4 / (3 alpha/6)).
 
+    Parameters
+    ----------
+    alpha
+        Largest error of an interval query, as a share of the records.
+
+    Returns
+    -------
+    intervals
+        Their largest number (Thaeter 2021, section 10.2).
+
     Examples
     --------
     >>> max_intervals(0.1)
@@ -179,6 +189,22 @@ def intervals_records_needed(*, sigma: int, epsilon: float, alpha: float, beta: 
 
     Thaeter 2021, Theorem 10.20: (288 sigma / (epsilon alpha³)) ln(8 sigma / (beta alpha)). There is no such theorem for
     several columns.
+
+    Parameters
+    ----------
+    sigma
+        The column has 2**sigma cells.
+    epsilon
+        Privacy loss of the column.
+    alpha
+        Largest error of an interval query, as a share of the records.
+    beta
+        Probability that the error is exceeded.
+
+    Returns
+    -------
+    records
+        The smallest number for which the theorem holds.
 
     Examples
     --------

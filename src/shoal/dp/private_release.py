@@ -54,6 +54,16 @@ class PrivateRelease:
         Description of the release for JSON; contains nothing about the data that the guarantee does not cover.
     warnings
         Findings to consider before the table is released.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> ages = [[float(i % 90)] for i in range(900)]
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": [i % 90 for i in range(900)]})
+    >>> made = shoal.dp.release(people, epsilon=1.0, mechanism="histogram", bounds={"age": (0, 89)})
+    >>> made.data.columns, made.guarantee.epsilon
+    (['age'], 1.0)
     """
 
     table: Table

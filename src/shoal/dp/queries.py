@@ -70,7 +70,26 @@ class LinearQuery:
 
 
 def linear_query(properties: ArrayLike, *, normalised: bool = True) -> LinearQuery:
-    """Return the query for a property between 0 and 1 of each cell, rounded to 2**-20."""
+    """Return the query for a property between 0 and 1 of each cell, rounded to 2**-20.
+
+    Parameters
+    ----------
+    properties
+        One number between 0 and 1 for each cell of the universe.
+    normalised
+        Whether the answer is divided by the number of records.
+
+    Returns
+    -------
+    query
+        A function of a :class:`HistogramDatabase`.
+
+    Examples
+    --------
+    >>> database = HistogramDatabase.of([[0], [1], [1], [3]], (4,))
+    >>> linear_query([0, 0.5, 1, 1])(database)
+    0.5
+    """
     shares = np.asarray(properties, np.float64)
     if not ((shares >= 0) & (shares <= 1)).all():
         raise ParameterError("the property of a linear query must be between 0 and 1 for every cell")
@@ -78,12 +97,45 @@ def linear_query(properties: ArrayLike, *, normalised: bool = True) -> LinearQue
 
 
 def counting_query(members: ArrayLike, *, normalised: bool = True) -> LinearQuery:
-    """Return the query that counts the records in the cells marked True."""
+    """Return the query that counts the records in the cells marked True.
+
+    Parameters
+    ----------
+    members
+        Whether each cell of the universe is counted.
+    normalised
+        Whether the answer is divided by the number of records.
+
+    Returns
+    -------
+    query
+        A function of a :class:`HistogramDatabase`.
+
+    Examples
+    --------
+    >>> database = HistogramDatabase.of([[0], [1], [1], [3]], (4,))
+    >>> counting_query([False, True, False, True], normalised=False)(database)
+    3.0
+    """
     return LinearQuery(np.asarray(members, bool).astype(np.int64) * STEPS_PER_UNIT, normalised)
 
 
 def range_query(universe: Universe, low: Sequence[int], high: Sequence[int], *, normalised: bool = True) -> LinearQuery:
     """Return the query that counts the records in the box of cells from low to high, both included.
+
+    Parameters
+    ----------
+    universe
+        The cells of all columns.
+    low, high
+        The first and the last cell of the box in each column.
+    normalised
+        Whether the answer is divided by the number of records.
+
+    Returns
+    -------
+    query
+        A function of a :class:`HistogramDatabase`.
 
     Examples
     --------
@@ -96,7 +148,28 @@ def range_query(universe: Universe, low: Sequence[int], high: Sequence[int], *, 
 
 
 def interval_query(universe: Universe, low: int, high: int, *, normalised: bool = True) -> LinearQuery:
-    """Return the range query of a universe of one column."""
+    """Return the range query of a universe of one column.
+
+    Parameters
+    ----------
+    universe
+        The cells of one column.
+    low, high
+        The first and the last cell of the interval.
+    normalised
+        Whether the answer is divided by the number of records.
+
+    Returns
+    -------
+    query
+        A function of a :class:`HistogramDatabase`.
+
+    Examples
+    --------
+    >>> database = HistogramDatabase.of([[0], [1], [1], [3]], (4,))
+    >>> interval_query(database.universe, 1, 3, normalised=False)(database)
+    3.0
+    """
     if len(universe.shape) != 1:
         raise ParameterError(
             f"interval queries need a universe of one column, not {len(universe.shape)}; use range_query"
@@ -105,12 +178,43 @@ def interval_query(universe: Universe, low: int, high: int, *, normalised: bool 
 
 
 def histogram_query(universe: Universe, cell: int, *, normalised: bool = True) -> LinearQuery:
-    """Return the query that counts the records in one cell."""
+    """Return the query that counts the records in one cell.
+
+    Parameters
+    ----------
+    universe
+        The cells of all columns.
+    cell
+        The number of the cell, from 0; the last column counts fastest.
+    normalised
+        Whether the answer is divided by the number of records.
+
+    Returns
+    -------
+    query
+        A function of a :class:`HistogramDatabase`.
+
+    Examples
+    --------
+    >>> database = HistogramDatabase.of([[0], [1], [1], [3]], (4,))
+    >>> histogram_query(database.universe, 1)(database)
+    0.5
+    """
     return counting_query(np.arange(universe.size) == cell, normalised=normalised)
 
 
 def all_range_queries(universe: Universe) -> list[LinearQuery]:
     """Return the query of every box of cells: (c + 1) c / 2 for a column of c cells, multiplied over the columns.
+
+    Parameters
+    ----------
+    universe
+        The cells of all columns; their queries are enumerated, so a small one.
+
+    Returns
+    -------
+    queries
+        One query for each box.
 
     Examples
     --------

@@ -22,6 +22,20 @@ def safe_delta(*, k: int, beta: float, epsilon: float) -> float:
     The maximum is exact: n increases until the Chernoff bound exp(-n KL(gamma, beta)), which decreases with n, is below
     the largest tail so far.
 
+    Parameters
+    ----------
+    k
+        Minimum number of sampled records in a cell.
+    beta
+        Sampling probability of a record.
+    epsilon
+        The epsilon of the guarantee; at least -ln(1 - beta).
+
+    Returns
+    -------
+    delta
+        The smallest one that Theorem 10.24 guarantees.
+
     Examples
     --------
     >>> f"{safe_delta(k=20, beta=0.1, epsilon=0.5):.1e}"
@@ -65,6 +79,20 @@ def _largest_tail(k: int, beta: float, epsilon: float) -> float:
 def safe_beta(*, k: int, epsilon: float, delta: float) -> float:
     """Return the largest allowed sampling probability, rounded down to six digits.
 
+    Parameters
+    ----------
+    k
+        Minimum number of sampled records in a cell.
+    epsilon
+        The epsilon of the guarantee.
+    delta
+        The delta of the guarantee.
+
+    Returns
+    -------
+    beta
+        The probability with which each record is sampled.
+
     Examples
     --------
     >>> safe_beta(k=20, epsilon=0.5, delta=1e-6)
@@ -89,6 +117,20 @@ def safe_beta(*, k: int, epsilon: float, delta: float) -> float:
 
 def safe_k(*, beta: float, epsilon: float, delta: float) -> int:
     """Return the smallest k that achieves delta for the sampling probability beta.
+
+    Parameters
+    ----------
+    beta
+        Sampling probability of a record.
+    epsilon
+        The epsilon of the guarantee; at least -ln(1 - beta).
+    delta
+        The delta of the guarantee.
+
+    Returns
+    -------
+    k
+        Minimum number of sampled records in a cell.
 
     Examples
     --------

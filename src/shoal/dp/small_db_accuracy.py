@@ -15,6 +15,26 @@ from shoal.errors import ParameterError
 def small_db_error(*, universe: int, queries: int, size: int, epsilon: float, alpha: float, beta: float) -> float:
     """Return the bound on the largest error of ``small_db(..., alpha)`` that holds except with probability beta.
 
+    Parameters
+    ----------
+    universe
+        Number of possible records.
+    queries
+        Number of queries that are answered.
+    size
+        Number of records of the original.
+    epsilon
+        Privacy loss of the release.
+    alpha
+        The accuracy that ``small_db`` is called with.
+    beta
+        Probability that the bound fails.
+
+    Returns
+    -------
+    error
+        As a share of the records (Theorem 10.14).
+
     Examples
     --------
     >>> round(small_db_error(universe=10, queries=55, size=100_000, epsilon=1.0, alpha=0.1, beta=0.01), 4)
@@ -27,6 +47,24 @@ def small_db_error(*, universe: int, queries: int, size: int, epsilon: float, al
 
 def small_db_records_needed(*, universe: int, queries: int, epsilon: float, alpha: float, beta: float) -> int:
     """Return the number of records that ``small_db(..., alpha / 2)`` needs for an error of at most alpha.
+
+    Parameters
+    ----------
+    universe
+        Number of possible records.
+    queries
+        Number of queries that are answered.
+    epsilon
+        Privacy loss of the release.
+    alpha
+        Largest error of an answer, as a share of the records.
+    beta
+        Probability that the bound fails.
+
+    Returns
+    -------
+    records
+        Number of records of the original (Theorem 10.14).
 
     Examples
     --------
@@ -41,6 +79,24 @@ def small_db_records_needed(*, universe: int, queries: int, epsilon: float, alph
 def small_db_log_queries(*, universe: int, size: int, epsilon: float, alpha: float, beta: float) -> float:
     """Return the natural logarithm of the number of queries that can be answered to within alpha (equation 10.1).
 
+    Parameters
+    ----------
+    universe
+        Number of possible records.
+    size
+        Number of records of the original.
+    epsilon
+        Privacy loss of the release.
+    alpha
+        Largest error of an answer, as a share of the records.
+    beta
+        Probability that the bound fails.
+
+    Returns
+    -------
+    logarithm
+        Natural logarithm of the number of queries.
+
     Examples
     --------
     >>> round(math.exp(small_db_log_queries(universe=20**5, size=10**7, epsilon=0.1, alpha=0.1, beta=0.01)), 1)
@@ -53,6 +109,24 @@ def small_db_log_queries(*, universe: int, size: int, epsilon: float, alpha: flo
 
 def small_db_vc_dimension(*, universe: int, size: int, epsilon: float, alpha: float, beta: float) -> float:
     """Return the VC dimension of counting queries that can be answered to within alpha, up to constants (10.2).
+
+    Parameters
+    ----------
+    universe
+        Number of possible records.
+    size
+        Number of records of the original.
+    epsilon
+        Privacy loss of the release.
+    alpha
+        Largest error of an answer, as a share of the records.
+    beta
+        Probability that the bound fails.
+
+    Returns
+    -------
+    dimension
+        The largest VC dimension (Theorem 10.17), without the constants of O(.).
 
     Examples
     --------

@@ -84,7 +84,25 @@ def small_db(database: HistogramDatabase, queries: Sequence[LinearQuery], *, eps
 
 
 def small_db_size(queries: int, alpha: float) -> int:
-    """Return the number of records of the synthetic database, ceil(ln |Q| / alpha²) and at least 1."""
+    """Return the number of records of the synthetic database, ceil(ln |Q| / alpha²) and at least 1.
+
+    Parameters
+    ----------
+    queries
+        Number of queries that are answered.
+    alpha
+        Accuracy of the synthetic database, between 0 and 1.
+
+    Returns
+    -------
+    size
+        Number of its records.
+
+    Examples
+    --------
+    >>> small_db_size(55, 0.5)
+    17
+    """
     if queries < 1:
         raise ParameterError("SmallDB needs at least one query")
     if not 0 < alpha < 1:

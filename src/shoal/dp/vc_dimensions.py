@@ -21,6 +21,18 @@ _MAX_SETS = 5_000_000
 def shatters(queries: Sequence[LinearQuery], cells: Sequence[int]) -> bool:
     """Return whether the queries select every subset of these cells.
 
+    Parameters
+    ----------
+    queries
+        Counting queries on the same universe.
+    cells
+        The numbers of the cells, from 0.
+
+    Returns
+    -------
+    shattered
+        Whether each subset of the cells is what one of the queries counts of them.
+
     Examples
     --------
     >>> from shoal.dp.database import Universe
@@ -34,6 +46,16 @@ def shatters(queries: Sequence[LinearQuery], cells: Sequence[int]) -> bool:
 
 def vc_dimension(queries: Sequence[LinearQuery]) -> int:
     """Return the dimension by enumerating all sets of cells; for small universes only.
+
+    Parameters
+    ----------
+    queries
+        Counting queries on the same universe.
+
+    Returns
+    -------
+    dimension
+        The size of the largest set of cells that they shatter.
 
     Examples
     --------
@@ -59,6 +81,16 @@ def vc_dimension(queries: Sequence[LinearQuery]) -> int:
 
 def vc_dimension_of_boxes(columns: int) -> int:
     """Return the dimension of all axis-parallel boxes: twice the number of columns (Theorem 10.18).
+
+    Parameters
+    ----------
+    columns
+        Number of columns.
+
+    Returns
+    -------
+    dimension
+        The dimension for columns of at least two cells each.
 
     Examples
     --------

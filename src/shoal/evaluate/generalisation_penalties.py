@@ -74,6 +74,24 @@ def total_il(
 ) -> float:
     """Return Total-IL: as :func:`ncp`, with heights of nodes instead of sizes.
 
+    Parameters
+    ----------
+    data
+        The table.
+    labels
+        The group of each record.
+    quasi
+        The quasi-identifiers.
+    hierarchies
+        Their hierarchies, where they have one.
+    column_weights
+        How much a column counts; 1 if not named.
+
+    Returns
+    -------
+    total
+        Sum over records and columns.
+
     Examples
     --------
     >>> import polars as pl
@@ -90,6 +108,18 @@ def closeness_utility(confidential: ArrayLike, labels: ArrayLike) -> float:
 
     The information about the column that the groups contain, for an intruder as for an analyst. It can mislead, because
     it ignores the released quasi-identifiers (Thaeter 2021, Table 3.5).
+
+    Parameters
+    ----------
+    confidential
+        The confidential value of each record.
+    labels
+        The group of each record.
+
+    Returns
+    -------
+    utility
+        In bits; 0 where every group has the distribution of the table.
 
     Examples
     --------

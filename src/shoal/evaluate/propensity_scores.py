@@ -1,4 +1,4 @@
-"""How well a model tells original and released records apart: pMSE, pMSE against its null value, and SPECKS.
+"""How well a model distinguishes original from released records: pMSE, pMSE against its null value, and SPECKS.
 
 A logistic model with squares and products predicts which of the two tables a record is from. Three figures of its
 scores:

@@ -37,6 +37,12 @@ class RegressionCheck:
         probabilities of the two models over the original records.
     meaningful
         Whether the pseudo-R² is high enough for the distances to be meaningful.
+
+    Examples
+    --------
+    >>> check = RegressionCheck(pseudo_r2=0.3, distances=np.array([0.1, 0.2]), meaningful=True)
+    >>> check.meaningful, float(check.distances.max())
+    (True, 0.2)
     """
 
     pseudo_r2: float
@@ -89,6 +95,18 @@ def regression_check(
 
 def mcfadden(codes: NDArray[Any], dependent: int) -> float:
     """Return McFadden's pseudo-R² of the model that explains one attribute by all others; 0 for a constant attribute.
+
+    Parameters
+    ----------
+    codes
+        Categories from 0, records x attributes.
+    dependent
+        The number of the explained attribute.
+
+    Returns
+    -------
+    pseudo_r2
+        From 0 (the others explain nothing) to 1.
 
     Examples
     --------

@@ -353,6 +353,14 @@ def fit_encoding(table: Table, schema: Schema, *, distributions: bool = True) ->
     -------
     encoding
         Cost O(n log n) for each column of categories, O(n) for each numeric one.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [30, 31, 32, 60, 61, 62]})
+    >>> table, schema = shoal.load_table(people, quasi=["age"])
+    >>> shoal.fit_encoding(table, schema)
+    <Encoding: 1 quasi-identifiers, 6 records>
     """
     if not isinstance(schema, Schema):
         raise SchemaError("schema must be a shoal.Schema, as shoal.load_table returns it")

@@ -211,6 +211,16 @@ def group_records(
     -------
     grouped
         Groups of at least k records; further requirements are satisfied by the next stage.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [30, 31, 32, 60, 61, 62]})
+    >>> table, schema = shoal.load_table(people, quasi=["age"])
+    >>> prepared = shoal.prepare(table, shoal.fit_encoding(table, schema))
+    >>> grouped = shoal.group_records(prepared, shoal.Requirements(k=3), shoal.MethodCall("mdav"))
+    >>> grouped, grouped.grouping.labels.tolist()
+    (<Grouped: 6 records in 2 groups of 3, k=3; mdav@1>, [0, 0, 0, 1, 1, 1])
     """
     k = requirements.k if size is None else max(size, requirements.k)
     check_k(requirements.k, prepared.n)

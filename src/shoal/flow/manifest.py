@@ -1,4 +1,4 @@
-"""The manifest: what was done and what was achieved, written for everybody who receives the released table.
+"""The manifest: what was done and what was achieved, written for everyone who receives the released table.
 
 The manifest travels with the table, so it holds nothing by which the original could be confirmed or reconstructed:
 no fingerprint of the input, no digest of orders, hierarchies or texts that mean a missing value (a short list of

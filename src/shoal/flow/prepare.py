@@ -347,6 +347,14 @@ def prepare(table: Table, encoding: Encoding, *, k: int | None = None, steps: St
     prepared
         Raises before any expensive work where values are missing and the schema states no policy, and where the role
         of a column is not stated.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [30, 31, 32, 60, 61, 62]})
+    >>> table, schema = shoal.load_table(people, quasi=["age"])
+    >>> shoal.prepare(table, shoal.fit_encoding(table, schema))
+    <Prepared: 6 records, 1 quasi-identifiers>
     """
     schema = encoding.schema
     if k is not None:

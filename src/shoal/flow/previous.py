@@ -1,8 +1,9 @@
 """Groups for a second release of the same people: those of the first one, changed only where records changed.
 
-Whoever has two releases intersects them: a person is one of those who share a group with it in both. If the groups are
-formed anew, this leaves few candidates even where each release alone has k. So the members of an earlier group who are
-still in the table stay together, also those whose values changed, which is the most that any grouping can do for them:
+An intruder who has two releases can intersect them: a person is one of those who share a group with it in both. If the
+groups are formed anew, this leaves few candidates even where each release alone has k. So the members of an earlier
+group who are still in the table stay together, also those whose values changed, which is the most that any grouping can
+do for them:
 
 - new records join the nearest group, or form groups of their own where that costs less;
 - a group that deletions left with fewer than k records is merged, as a whole, with the nearest one;

@@ -181,6 +181,16 @@ def recode_table(
     -------
     recoded
         The table and its loss.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [30, 31, 32, 60, 61, 62]})
+    >>> table, schema = shoal.load_table(people, quasi=["age"])
+    >>> prepared = shoal.prepare(table, shoal.fit_encoding(table, schema))
+    >>> grouped = shoal.group_records(prepared, shoal.Requirements(k=3), shoal.MethodCall("mdav"))
+    >>> shoal.recode_table(prepared, grouped, recode="range").table.native["age"].to_list()
+    ['30-32', '30-32', '30-32', '60-62', '60-62', '60-62']
     """
     if grouped.grouping.n != prepared.n:
         raise ParameterError(

@@ -226,6 +226,17 @@ def release_table(
     -------
     released
         Raises if the recount finds a requirement violated: nothing is released then.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [30, 31, 32, 60, 61, 62]})
+    >>> table, schema = shoal.load_table(people, quasi=["age"])
+    >>> prepared = shoal.prepare(table, shoal.fit_encoding(table, schema))
+    >>> grouped = shoal.group_records(prepared, shoal.Requirements(k=3), shoal.MethodCall("mdav"))
+    >>> plan = shoal.Plan(schema, shoal.Requirements(k=3), shoal.MethodCall("mdav"))
+    >>> shoal.release_table(plan, prepared, grouped, shoal.recode_table(prepared, grouped)).k
+    3
     """
     progress.stage("verifying")
     order, persons = _order(plan.schema, prepared), prepared.units

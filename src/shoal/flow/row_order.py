@@ -2,7 +2,7 @@
 
 Dropping the number of a person does not unlink its rows: in the order of the original they still lie together. So the
 rows of such a table are released in a random order. It follows from 256 random bits that only the holder's record
-keeps, not from the public seed, by which everybody could undo it. Where links are kept, persons are in a random order
+keeps, not from the public seed, by which everyone could undo it. Where links are kept, persons are in a random order
 and get codes in this order, and the rows of each person follow in the order of its history.
 """
 

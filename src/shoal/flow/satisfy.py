@@ -161,6 +161,16 @@ def satisfy_requirements(
     -------
     grouped
         The groups, with a record of each step that changed them.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [30, 31, 60, 61], "diagnosis": ["A", "A", "A", "B"]})
+    >>> table, schema = shoal.load_table(people, quasi=["age"], confidential=["diagnosis"])
+    >>> prepared = shoal.prepare(table, shoal.fit_encoding(table, schema))
+    >>> grouped = shoal.group_records(prepared, shoal.Requirements(k=2, l=2), shoal.MethodCall("mdav"))
+    >>> len(grouped.grouping.sizes), len(shoal.satisfy_requirements(prepared, grouped).grouping.sizes)
+    (2, 1)
     """
     check_arguments(prepared=prepared, grouped=grouped, progress=progress)
     requirements = grouped.requirements

@@ -274,7 +274,12 @@ def get_method(name: str | Callable[..., Any], data: DataKind | None = None) -> 
     name
         A registered name, ``labels:COLUMN`` for the groups of a column, or a function ``f(points, k, *, ...)``.
     data
-        Which variant to take where a name stands for methods on several kinds of data.
+        Which variant to take where a name belongs to methods on several kinds of data.
+
+    Returns
+    -------
+    method
+        Description, options and guarantees.
 
     Examples
     --------
@@ -304,7 +309,18 @@ def get_method(name: str | Callable[..., Any], data: DataKind | None = None) -> 
 
 
 def all_methods() -> dict[str, MethodInfo]:
-    """Return every method by name, in alphabetical order: built-in, registered, and those of installed packages."""
+    """Return every method by name, in alphabetical order: built-in, registered, and those of installed packages.
+
+    Returns
+    -------
+    methods
+        Description, options and guarantees by name.
+
+    Examples
+    --------
+    >>> sorted(name for name, found in all_methods().items() if found.version and found.data == "values")
+    ['optimal-1d']
+    """
     for module in dict.fromkeys(MODULES.values()):
         import_module(module)
     for entry in entry_points(group=ENTRY_POINTS):

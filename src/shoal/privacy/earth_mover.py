@@ -73,6 +73,11 @@ def hierarchy_distances(
         Of the closest common ancestor: its ``height`` as a share of the height of the tree, as in Total-IL, or its
         ``size``, the share of all values below it, as in NCP (Thaeter 2021, Defs. 3.6 to 3.8).
 
+    Returns
+    -------
+    values, distances
+        The values in the order of the hierarchy, and a matrix with a row and a column for each.
+
     Examples
     --------
     >>> jobs = Hierarchy([("baker", "craft"), ("painter", "craft"), ("dentist", "medicine")])

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 
 
 class Role(StrEnum):
-    """What a column means for the privacy of a person."""
+    """What a column means for the privacy of a person.
+
+    Examples
+    --------
+    >>> Role("quasi").name
+    'QUASI'
+    """
 
     IDENTIFIER = "identifier"
     UNIT = "unit"
@@ -44,7 +50,13 @@ UNDECIDED = "other?"
 
 
 class Kind(StrEnum):
-    """The level of measurement: how the values of a column compare."""
+    """The level of measurement: how the values of a column compare.
+
+    Examples
+    --------
+    >>> Kind("ordinal").name
+    'ORDINAL'
+    """
 
     NUMERIC = "numeric"
     ORDINAL = "ordinal"
@@ -52,7 +64,13 @@ class Kind(StrEnum):
 
 
 class Missing(StrEnum):
-    """What happens to missing values of quasi-identifiers before grouping."""
+    """What happens to missing values of quasi-identifiers before grouping.
+
+    Examples
+    --------
+    >>> Missing("by-pattern").name
+    'BY_PATTERN'
+    """
 
     ERROR = "error"
     FILL = "fill"
@@ -71,7 +89,13 @@ class ReleaseWeight(StrEnum):
 
 
 class Recode(StrEnum):
-    """What replaces the values of a group."""
+    """What replaces the values of a group.
+
+    Examples
+    --------
+    >>> Recode("median").name
+    'MEDIAN'
+    """
 
     MEAN = "mean"
     MEDIAN = "median"
@@ -137,6 +161,12 @@ class Column:
     not_applicable
         Codes of cells that cannot have a value, such as the wage of a child; the empty text means empty cells. They are
         never filled, averaged or mixed with others in a group.
+
+    Examples
+    --------
+    >>> age = Column("age", Role.QUASI, Kind.NUMERIC, weight=2.0)
+    >>> age.role.value, age.weight
+    ('quasi', 2.0)
     """
 
     name: str

@@ -15,7 +15,7 @@ from shoal.tables.hierarchy_files import read_hierarchy_rows
 
 @checked
 def read_hierarchy(path: str | Path, *, delimiter: str | None = None) -> Hierarchy:
-    """Read a file with one row per value: the value, then its ancestors from near to far, without a header.
+    r"""Read a file with one row per value: the value, then its ancestors from near to far, without a header.
 
     Parameters
     ----------
@@ -28,6 +28,16 @@ def read_hierarchy(path: str | Path, *, delimiter: str | None = None) -> Hierarc
     -------
     hierarchy
         The tree.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "jobs.csv")
+    ...     _ = file.write_text("baker;craft;*\npainter;craft;*\ndentist;medicine;*\n")
+    ...     read_hierarchy(file).cca(["baker", "painter"])
+    'craft'
     """
     if not isinstance(path, str | Path):
         raise SchemaError(f"a hierarchy file is given by its path, not by {type(path).__name__}")

@@ -43,6 +43,11 @@ class InputFiles:
         The table.
     previous
         The holder's record of an earlier release of the same people, whose groups are kept.
+
+    Examples
+    --------
+    >>> InputFiles("people.csv").previous is None
+    True
     """
 
     file: Path
@@ -72,6 +77,11 @@ class OutputFiles:
         The title of the reports.
     language
         The language of the reports, ``en`` or ``de``.
+
+    Examples
+    --------
+    >>> OutputFiles("safe.parquet", report="safe.html").language
+    'en'
     """
 
     table: Path
@@ -101,6 +111,11 @@ class Accepted:
         Unchanged columns that give a protected one back exactly.
     second_release
         Settings other than those of the earlier release.
+
+    Examples
+    --------
+    >>> Accepted(loss=True).derived
+    False
     """
 
     loss: bool = False

@@ -38,6 +38,13 @@ class CentreRelaxation:
         y: how much each candidate is open.
     assigned
         x: candidates x records.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [1.0], [10.0], [11.0]])
+    >>> found = relax(points, 2, subset_candidates(points, 2))
+    >>> round(found.value, 6), round(found.bound, 6)
+    (1.0, 1.0)
     """
 
     value: float
@@ -48,6 +55,16 @@ class CentreRelaxation:
 
 def pair_candidates(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the midpoints of all pairs of records; a grouping over them may cost any multiple of the optimum.
+
+    Parameters
+    ----------
+    points
+        n x d.
+
+    Returns
+    -------
+    candidates
+        c x d, possible centres of groups.
 
     Examples
     --------
@@ -60,6 +77,18 @@ def pair_candidates(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def grid_candidates(points: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
     """Return a grid of width epsilon over the box of the records; it costs at most n d epsilon²/4 above the optimum.
+
+    Parameters
+    ----------
+    points
+        n x d.
+    epsilon
+        Width of the grid.
+
+    Returns
+    -------
+    candidates
+        c x d, possible centres of groups.
 
     Examples
     --------
@@ -80,6 +109,18 @@ def grid_candidates(points: NDArray[np.float64], epsilon: float) -> NDArray[np.f
 
 def subset_candidates(points: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     """Return the centroids of all sets of k to 2k-1 records: integer solutions then cost as much as their groupings.
+
+    Parameters
+    ----------
+    points
+        n x d.
+    k
+        Minimum group size.
+
+    Returns
+    -------
+    candidates
+        c x d, possible centres of groups.
 
     Examples
     --------
@@ -177,6 +218,11 @@ def dual_bound(
     max_size
         Maximum group size, condition (6).
 
+    Returns
+    -------
+    bound
+        On the cost of every solution over these candidates.
+
     Examples
     --------
     >>> dual_bound(np.array([[0.25, 0.25], [1.0, 0.0]]), 2, np.array([0.25, 0.25]))
@@ -206,6 +252,11 @@ def grid_bound(points: NDArray[np.float64], k: int, epsilon: float) -> float:
     epsilon
         Width of the grid.
 
+    Returns
+    -------
+    bound
+        At least 0.
+
     Examples
     --------
     >>> points = np.array([[0.0], [1.0], [10.0], [11.0]])
@@ -228,6 +279,11 @@ def integrality_gap(points: NDArray[np.float64], k: int, candidates: NDArray[np.
         Minimum group size.
     candidates
         c x d, the possible centres of groups.
+
+    Returns
+    -------
+    gap
+        1 where the relaxation has an integer solution; infinite where its cost is 0 and no integer solution's is.
 
     Examples
     --------

@@ -40,6 +40,12 @@ class ScanRow:
         Information loss, a fraction.
     extra_loss
         The loss minus that of the method on all attributes (ΔD); can be negative.
+
+    Examples
+    --------
+    >>> row = ScanRow(value=2, energy_loss=0.1, relative_time=0.4, loss=0.08, extra_loss=0.01)
+    >>> row.value, row.extra_loss
+    (2, 0.01)
     """
 
     value: int

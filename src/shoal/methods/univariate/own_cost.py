@@ -102,6 +102,11 @@ def check_cost(cost: OwnCost, values: ArrayLike, *, samples: int = 2_000, seed: 
     seed
         Seed of the random positions.
 
+    Returns
+    -------
+    properties
+        False where a counterexample was found; True is no proof.
+
     Examples
     --------
     >>> check_cost(OwnCost(lambda group: group[-1] - group[0]), [0, 1, 5, 9, 9, 14, 20])
