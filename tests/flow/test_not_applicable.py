@@ -1,5 +1,8 @@
 """Cells that cannot have a value: never filled, imputed, averaged or mixed with others in a group."""
 
+import base64
+import gzip
+
 import numpy as np
 import polars as pl
 import pytest
@@ -12,6 +15,18 @@ from shoal.flow.not_applicable import NotApplicable, split_by_applicability
 from shoal.schema.determined_masks import determined_masks
 from shoal.schema.number_marks import marks_among_numbers
 from shoal.tables import Table
+
+# 24 records written as SAS stores them, by the library ReadStat; compressed
+SAS_FILE = (
+    "H4sIAAAAAAACA+3avUtbURgG8DfVIaUOV3DIYOlBRByC5LZWIgTMVeNHia2QQNcWvC1dRAyhGYSmsxFt/d4c/AMEZ4u4OIqbW/dO"
+    "mVSwbXrS+94m76lXrQ4ifX4iJ+/jc443hkAuSFSz9+3jq+2W5oOdz2G6v2+XIo+s5idEbRQimy7UIqaMk1FDo+nUoJN1MqmsCkKX"
+    "qO73esmZ5dxXp7YaqidZRPeMuLcrZsfssZheu/Xak343mS8QAAAAAAAAAAAAAAAAAADA/yisv4iOmryps0H+dJfziLFrivNxPwh5"
+    "S4LzbiMvP/DWtJFvcZ40zw/IYwE5AAAAAMB1/Dyr/PZvuzrp4Y323/T313z3tlfif33KJ2rUH7rDxmwZcz0+qqL+JK3k3R4oXtv1"
+    "HukH70nUZeb/A79+61LOLdB7/eCl/o6qLkflJyfcaWX36KFfTbtv8jl3QnePteoe47aETrSr/D0idP79i6/hsgOs8+OKAe8cuJNC"
+    "9e8MS95Wfzn94D3o4LzcJ/PHsj8+y3Ov7BdKPCdlf2POm4sDsr/jnz8s++V57j+T/dICz89lX33iuTXg+qMBz/ep7B/6eUL2pxb5"
+    "ehzZb1ziOSX7/vMqjsh+dJnntOzvcl58IfvZFZ7bA67flv2ZVZ7jsm+t8dwn+5t+PiD78XW+nqGA1wsAAAAAAABuyy/Z7cZSAEAA"
+    "AA=="
+)
 
 POLICIES = ["fill", "suppress", "impute", "by-pattern"]
 
@@ -184,6 +199,35 @@ def test_codes_that_a_file_declares_as_missing_are_kept(tmp_path, ending, code):
     reader = pyreadstat.read_sav if ending == ".sav" else pyreadstat.read_dta
     written = reader(target, user_missing=True)[0]
     assert (written["wage"] == code).tolist() == (frame["wage"] == code).tolist()
+
+
+def test_missing_letters_of_sas_are_kept_as_those_of_stata(tmp_path):
+    """The file has ages, and wages that are .A under 16, .B where refused and once missing without a letter."""
+    pyreadstat = pytest.importorskip("pyreadstat")
+    path, target = tmp_path / "people.sas7bdat", tmp_path / "safe.dta"
+    path.write_bytes(gzip.decompress(base64.b64decode(SAS_FILE)))
+    frame = pyreadstat.read_sas7bdat(path, user_missing=True)[0]
+    assert set(frame["wage"][frame["age"] < 16]) == {"A"}
+    for code in (".A", ".a"):
+        release = shoal.protect(
+            path,
+            3,
+            quasi=["age", "wage"],
+            unnamed="other",
+            method="mdav",
+            missing="fill",
+            not_applicable={"wage": [code]},
+        )
+        release.write(target, overwrite=True)
+        written = pyreadstat.read_dta(target, user_missing=True)[0]
+        assert ((written["wage"] == "a") == (frame["wage"] == "A")).all()
+        assert written["wage"].notna().all()
+    untouched = shoal.protect(path, 3, quasi=["age"], unnamed="other", method="mdav")
+    untouched.write(target, overwrite=True)
+    written = pyreadstat.read_dta(target, user_missing=True)[0]
+    assert written["wage"].astype(str).tolist() == frame["wage"].astype(str).str.lower().tolist()
+    untouched.write(tmp_path / "other.sav")  # SPSS has no letters
+    assert pyreadstat.read_sav(tmp_path / "other.sav", user_missing=True)[0]["wage"].isna().sum() == 9
 
 
 def test_declared_codes_move_with_their_rows_where_these_are_shuffled(tmp_path):

@@ -120,10 +120,11 @@ def _cells(table: Table, column: Column) -> NotApplicable:
 
 
 def _same(found: object, code: str) -> bool:
-    """Return whether a declared missing value is a code; -9.0 is -9, and the letter a is .a."""
+    """Return whether a declared missing value is a code; -9.0 is -9, and the letter a is .a of Stata and .A of SAS."""
     if isinstance(found, int | float):
         return _number(code) == found
-    return str(found).removeprefix(".") == code.removeprefix(".")
+    letter = code[1:].lower() if len(code) == 2 and code[0] == "." else code
+    return str(found) in {code, letter}
 
 
 def _number(code: str) -> float | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.errors import DataError, FileProblem, MissingExtra, SchemaError
 from shoal.tables.column_labels import Labels, is_text_format
@@ -174,10 +175,10 @@ def _declared_missing(frame: pl.DataFrame, metadata: Any) -> tuple[pl.DataFrame,
         if declared.any():
             codes[name] = (np.flatnonzero(declared.to_numpy()), column.filter(declared).to_list())
             frame = frame.with_columns(column.zip_with(~declared, pl.Series([None], dtype=column.dtype)))
-    for name in metadata.missing_user_values:  # Stata's .a to .z come as letters among numbers
+    for name in metadata.missing_user_values:  # Stata's .a to .z, SAS's .A to .Z and ._ come as letters among numbers
         values = frame[name].to_list()
         letters = [row for row, value in enumerate(values) if isinstance(value, str)]
-        codes[name] = (np.array(letters, np.int64), [values[row] for row in letters])
+        codes[name] = (np.array(letters, np.int64), [values[row].lower() for row in letters])
         numbers = [None if isinstance(value, str) else value for value in values]
         frame = frame.with_columns(pl.Series(name, numbers, strict=False))
     return frame, codes
@@ -222,8 +223,8 @@ def _fitting(labels: Labels, frame: pl.DataFrame, extension: str) -> Labels:
         return all(isinstance(key, str) == text[name] for key in keys)
 
     same = labels.family == extension or {labels.family, extension} <= {".sav", ".zsav"}
-    stata = labels.family == extension == ".dta"
-    lettered = set(labels.missing_codes) if stata else set()
+    letters = labels.family in {".dta", ".sas7bdat"} and extension == ".dta"
+    lettered = set(labels.missing_codes) if letters else set()
     values = {
         name: {key: label for key, label in found.items() if name in lettered or isinstance(key, str) == text[name]}
         for name, found in labels.values.items()
@@ -249,9 +250,17 @@ def _fitting(labels: Labels, frame: pl.DataFrame, extension: str) -> Labels:
         },
         missing_ranges=ranges,
         missing_codes={
-            name: found for name, found in labels.missing_codes.items() if same and (stata or name in ranges)
+            name: _letters(*found) if letters else found
+            for name, found in labels.missing_codes.items()
+            if letters or (same and name in ranges)
         },
     )
+
+
+def _letters(rows: NDArray[np.int64], codes: list[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return the codes that Stata has, .a to .z; SAS has ._ as well."""
+    kept = [number for number, code in enumerate(codes) if code != "_"]
+    return rows[kept], [codes[number] for number in kept]
 
 
 def _with_keys_as_stored(labels: Labels, frame: pl.DataFrame) -> Labels:
