@@ -11,7 +11,7 @@ than the limit counts as found.
     python benchmarks/mutants                                  # the mutants of all packages
     python benchmarks/mutants --packages privacy --share 0.3
     python benchmarks/mutants --only privacy/l_diversity.py    # all mutants of one file
-    python benchmarks/mutants --go-on                          # what a run that was stopped has not tried yet
+    python benchmarks/mutants --go-on                          # what earlier runs, and docs/mutants.json, do not have
     python benchmarks/mutants --go-on --only-known --docs      # write what was tried so far, without running anything
     python benchmarks/mutants --again                          # the survivors of docs/mutants.json once more
 
@@ -154,20 +154,27 @@ def code_digest(file):
 
 
 def tried_before(jobs, *, again):
-    """The results of runs that were stopped, for files that have not changed.
+    """What runs before found: runs that were stopped, for files that have not changed, and docs/mutants.json.
 
-    With ``again`` without the survivors that another number of tests reaches now.
+    Of the latter the mutants that are at the same place. With ``again`` without the survivors that another number of
+    tests reaches now, unless they are listed as changes without effect.
     """
-    wanted = {(job["file"], job["number"]): (code_digest(SOURCE / job["file"]), len(job["tests"])) for job in jobs}
+    wanted = {(job["file"], job["number"]): job for job in jobs}
+    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
+    entries = [{"code": None, "row": row} for row in kept]
+    entries += [json.loads(line) for line in TRIED.read_text(encoding="utf-8").splitlines()] if TRIED.exists() else []
     found = {}
-    for line in TRIED.read_text(encoding="utf-8").splitlines() if TRIED.exists() else ():
-        entry = json.loads(line)
-        row = entry["row"]
-        code, tests = wanted.get((row["file"], row["number"]), (None, 0))
-        if code == entry["code"]:
-            found[row["file"], row["number"]] = row
-            if again and row["ended"] == "survived" and row["tests"] != tests:
-                del found[row["file"], row["number"]]
+    for entry in entries:
+        row, code = entry["row"], entry["code"]
+        job = wanted.get((row["file"], row["number"]))
+        if job is None or any(row[name] != job[name] for name in ("line", "before", "after")):
+            continue
+        if code not in {None, code_digest(SOURCE / row["file"])}:
+            continue
+        found[row["file"], row["number"]] = row
+        open_one = row["ended"] == "survived" and row["tests"] != len(job["tests"]) and reason_of(row) is None
+        if again and open_one:
+            del found[row["file"], row["number"]]
     return list(found.values())
 
 

@@ -27,6 +27,8 @@ def test_no_records_cannot_be_a_grouping():
 def test_a_group_above_the_promised_size_is_refused():
     with pytest.raises(GroupTooLarge, match="1 of 1 groups has more than 3 records"):
         Grouping([0, 0, 0, 0], k=2, max_size=3)
+    with pytest.raises(GroupTooLarge, match=r"1 of 2 groups has more than 3 records \(the largest has 4\)"):
+        Grouping([0, 0, 0, 0, 1, 1], k=2, max_size=3)
 
 
 @pytest.mark.parametrize("labels", [[0.0, 1.0], [[0, 0]]])

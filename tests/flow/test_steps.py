@@ -208,6 +208,18 @@ def test_a_step_after_grouping_joins_classes_and_counts_cells():
     assert rounded.loss.columns["age"].sse > plain.loss.columns["age"].sse
 
 
+MAPPED = 'map {"baker": "work", "painter": "work"}'
+
+
+@pytest.mark.parametrize("steps", [{"before": {"age": "band 10"}}, {"after": {"job": MAPPED}}], ids=str)
+def test_the_original_is_compared_in_the_form_of_the_release(steps):
+    frame = people(120)
+    release = protected(frame, **steps, shuffle=False)
+    table = Table.from_native(frame)
+    assert release.released.paired(table) is not table
+    assert protected(frame, shuffle=False).released.paired(table) is table
+
+
 def test_loss_is_measured_against_the_table_before_all_steps():
     frame = people(120).with_columns(age=pl.col("age").cast(pl.Float64))
     release = protected(frame, quasi=["age"], other=["job", "start"], before={"age": "top 50"})

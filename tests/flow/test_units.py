@@ -85,6 +85,18 @@ def test_a_recount_outside_from_file_and_record(tmp_path, extension):
     assert read(path).columns == ["age", "income", "diagnosis", "row"]
 
 
+def test_persons_follow_the_order_of_the_released_rows():
+    table = stays()
+    release = protect(table).released
+    whose = table["patient"].gather(release.order.original_rows).to_list()
+    found = release.persons.unit
+    assert len(set(zip(whose, found.tolist(), strict=True))) == len(set(whose)) == release.persons.persons
+    assert (release.units == found).all()
+    rows = shoal.protect(table, 5, quasi=QUASI, unit="patient", unnamed="other", method="mdav", of="rows").released
+    assert rows.units is None
+    assert rows.persons.persons == len(set(whose))
+
+
 def test_one_row_a_person_gives_the_labels_of_today():
     table = stays(most=1)
     order = shoal.protect(table.drop("patient"), 5, quasi=QUASI, unnamed="other", method="mdav")

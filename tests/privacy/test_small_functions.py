@@ -57,6 +57,9 @@ def test_sampling_weights_count_in_the_loss():
     weighted = squared_loss(original.copy(), released.copy(), np.array([3.0, 1.0, 1.0]))
     repeated = squared_loss(np.array([0.0, 0.0, 0.0, 2.0, 4.0]), np.array([1.0, 1.0, 1.0, 1.0, 4.0]))
     assert weighted.information_loss == pytest.approx(repeated.information_loss)
+    missing, kept = np.array([0.0, np.nan, 2.0, 4.0]), np.array([1.0, np.nan, 1.0, 4.0])
+    assert squared_loss(missing.copy(), kept.copy(), np.array([3.0, 9.0, 1.0, 1.0])) == weighted
+    assert squared_loss(missing, kept).sst == 8.0
 
 
 def test_a_part_with_values_that_the_whole_table_lacks_is_refused():
@@ -139,3 +142,9 @@ def test_missing_values_are_the_lowest_of_an_order_and_the_last_category():
         table = Table.from_native(frame)
         found = fit_values(table, Column("a", "confidential", kind)).read(table)
         assert (found.codes.tolist(), found.totals.tolist(), found.n_values) == (codes, totals, 3)
+
+
+def test_an_unknown_figure_is_named():
+    found = shoal.assess(pl.DataFrame({"a": [1, 1], "b": ["x", "y"]}), quasi=["a"], confidential=["b"])
+    with pytest.raises(AttributeError, match="an assessment has no figure 'entropy'"):
+        found.entropy  # noqa: B018 - the access is what is tested

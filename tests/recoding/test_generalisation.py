@@ -120,6 +120,12 @@ def test_sets_hold_exactly_the_values_of_their_group(values, seed):
         assert found.options[g] == len(inside)
 
 
+def test_the_number_of_a_set_is_the_mean_of_its_different_values():
+    distinct, codes = np.array([1.0, 3.0, 8.0]), np.array([0, 0, 1, 2, 2, 1])
+    found = generalise_to_sets(distinct, codes, list("abc"), Grouping([0, 0, 0, 1, 1, 1], 2))
+    assert list(found.values) == [2.0, 5.5]
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("recode", ["set", "hierarchy", "suppress", "range"])
 def test_every_way_works_in_every_library_and_keeps_k(library, recode):
