@@ -1,9 +1,10 @@
 """Draw the figures of docs/validation/univariate.md from runs on this machine, and update its tables.
 
-    python benchmarks/univariate_figures.py [--n 1000000] [--repeat 3]
+    python benchmarks/univariate_figures.py [--n 1000000] [--repeat 3] [--parts losses runtimes sums]
 
-Figure 4 of Stamm & Schaub 2024 (runtime over k for every search) and Figure 6 (SSE over k for many columns;
-needs the reference data in $SHOAL_DATA or ../shared/data).
+Figure 4 of Stamm & Schaub 2024 (runtime over k for every search), Figure 5 (ways to sum the costs of groups) and
+Figure 6 (SSE over k for many columns; needs the reference data in $SHOAL_DATA or ../shared/data); all of them by
+default.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 
 from charts import chart
-from kept import write_tables
+from kept import keep, write_tables
 
 from shoal.methods.contract import labels_of
 from shoal.methods.univariate.k_means_merged import k_means_merged
@@ -26,6 +27,7 @@ from shoal.methods.univariate.nearest_neighbour_forest import nearest_neighbour_
 from shoal.methods.univariate.optimal_1d import optimal_1d
 from shoal.methods.univariate.projection import grouped_sse, projection
 from shoal.methods.univariate.sorting import sort_values
+from shoal.methods.univariate.sum_modes import SUMS, cuts_by_sums
 
 DOCS = Path(__file__).parent.parent / "docs" / "methods"
 PAGE = DOCS.parent / "validation" / "univariate.md"
@@ -39,6 +41,10 @@ SEARCHES = {
     "wilber": 10**6,
     "galil-park": 10**6,
 }
+RESULTS = DOCS / "univariate-results.json"
+PARTS = ("losses", "runtimes", "sums")
+SUM_KS = (3, 10, 30, 100, 300, 1000)
+INTEGERS = ((100_000, 3), (1_000_001, 3), (1_000_001, 7), (2_000_003, 3), (2_000_003, 7))
 KS = (2, 3, 5, 10, 30, 100, 300, 1000, 3000, 10000)
 
 
@@ -81,6 +87,51 @@ def runtimes(n, repeat):
     write_tables(PAGE, {"runtime": table("ms", KS, rows)})
 
 
+def sums(n, repeat):
+    """Figure 5: processor time of the search simple+ with costs that are summed in three ways, and what they lose."""
+    ordered = np.sort(np.random.default_rng(0).random(n))
+    times = {}
+    for k in SUM_KS:
+        found = {name: [] for name in SUMS}
+        for turn in range(repeat + 1):  # in turns; the first one compiles or loads
+            for name in SUMS:
+                start = time.process_time()
+                cuts_by_sums(ordered, k, "sse", name)
+                if turn:
+                    found[name].append(time.process_time() - start)
+        times[k] = {name: float(np.median(taken)) for name, taken in found.items()}
+        keep(RESULTS, f"figure 5 seconds {k}", times[k])
+    rows = {name: [f"{1e3 * times[k][name]:.0f}" for k in SUM_KS] for name in SUMS}
+    rows["`cells` / `prefix`"] = [f"{times[k]['cells'] / times[k]['prefix']:.1f}" for k in SUM_KS]
+    ratios = {}
+    for size, k in INTEGERS:
+        integers = np.arange(float(size))
+        cuts = {name: cuts_by_sums(integers, k, "sse", name) for name in SUMS}
+        cuts["inside"] = np.append(0, np.cumsum(np.bincount(optimal_1d(integers, k))))
+        ratios[size, k] = {name: cost_of_integers(found) / least_cost(size, k) for name, found in cuts.items()}
+        keep(RESULTS, f"figure 5 ratios {size} {k}", ratios[size, k])
+    lost = {name: [f"{found[name]:.4f}" for found in ratios.values()] for name in (*SUMS, "inside")}
+    write_tables(
+        PAGE,
+        {
+            "sums": table("ms", SUM_KS, rows),
+            "sums of integers": table("cost / optimum", [f"n = {n:,}, k = {k}" for n, k in ratios], lost),
+        },
+    )
+
+
+def cost_of_integers(cuts):
+    """Twelve times the SSE of groups of consecutive integers."""
+    sizes = np.diff(cuts).astype(object)
+    return int((sizes**3 - sizes).sum())
+
+
+def least_cost(n, k):
+    """Twelve times the smallest SSE of n consecutive integers: as many groups as possible, of nearly equal sizes."""
+    small, more = divmod(n, n // k)
+    return (n // k - more) * (small**3 - small) + more * ((small + 1) ** 3 - small - 1)
+
+
 def losses():
     """Figure 6: SSE over k on distinct, standardised records."""
     folder = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -115,6 +166,11 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser()
     options.add_argument("--n", type=int, default=1_000_000)
     options.add_argument("--repeat", type=int, default=3)
+    options.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     chosen = options.parse_args()
-    losses()
-    runtimes(chosen.n, chosen.repeat)
+    if "losses" in chosen.parts:
+        losses()
+    if "runtimes" in chosen.parts:
+        runtimes(chosen.n, chosen.repeat)
+    if "sums" in chosen.parts:
+        sums(chosen.n, chosen.repeat)

@@ -2,8 +2,9 @@
 
     python docs/reproduction_statements.py
 
-computes Figure 6 of Stamm & Schaub 2024 (some minutes) and stores it in docs/methods/univariate-results.json; the other
-statements are read from the stored experiments on Cost 2023. docs/reproduction.md shows all of them.
+computes Figure 6 of Stamm & Schaub 2024 (some minutes) and stores it in docs/methods/univariate-results.json, as
+benchmarks/univariate_figures.py does with Figure 5; the other statements are read from the stored experiments on Cost
+2023. docs/reproduction.md shows all of them.
 """
 
 import sys
@@ -26,7 +27,7 @@ from shoal.methods.univariate.projection import grouped_sse  # noqa: E402
 import reference  # noqa: E402
 
 METHODS = ROOT / "docs" / "methods"
-FIGURE_6 = METHODS / "univariate-results.json"
+UNIVARIATE = METHODS / "univariate-results.json"
 SEEDS = 10
 TABLES = {"eia": tuple(range(1, 11)), "tarragona": None}
 CALLS = {
@@ -53,13 +54,13 @@ def measure_figure_6():
                 seeds = range(1 if title == "projection" else SEEDS)
                 given = [options | ({} if title == "projection" else {"seed": seed}) for seed in seeds]
                 found[title] = fmean(grouped_sse(points, run(method, points, k, **one).labels) for one in given)
-            keep(FIGURE_6, f"figure 6 {name} {k}", found)
+            keep(UNIVARIATE, f"figure 6 {name} {k}", found)
             print(name, k, found, flush=True)
 
 
 def figure_6():
     """(figure, statement, whether it holds, figures) of Stamm & Schaub 2024."""
-    results = kept(FIGURE_6)
+    results = kept(UNIVARIATE)
     at = {(name, k): results[f"figure 6 {name} {k}"] for name in TABLES for k in (2, 3, 5, 10, 20, 30, 50)}
 
     def ratios(name, first, second, ks):
@@ -90,6 +91,25 @@ def figure_6():
         found = ratios(name, first, second, ks)
         shown = ", ".join(f"k = {k}: {ratio:.2f}" for k, ratio in zip(ks, found, strict=True))
         yield "Stamm & Schaub 2024, Figure 6", text, holds(found), f"ratio of the losses: {shown}"
+
+
+def figure_5():
+    """What Figure 5 and section 4 say about the ways to sum costs, from benchmarks/univariate_figures.py."""
+    results = kept(UNIVARIATE)
+    seconds = {k: results[f"figure 5 seconds {k}"] for k in (3, 10, 30, 100, 300, 1000)}
+    lost = {name: found for name, found in results.items() if name.startswith("figure 5 ratios")}
+    ratios = [found["cells"] / found["prefix"] for found in seconds.values()]
+    shown = f"processor time, cells / prefix: {min(ratios):.1f} to {max(ratios):.1f}"
+    slower = 3 < fmean(ratios) < 6
+    yield "Stamm & Schaub 2024, Figure 5", "sums that begin anew take about four times as long", slower, shown
+    ratios = [found["prefix"] / found["cheaper"] for found in seconds.values()]
+    shown = f"processor time, prefix / cheaper: {min(ratios):.2f} to {max(ratios):.2f}"
+    text = "the cheaper cost is the fastest, sums from the start of the column are close behind"
+    yield "Stamm & Schaub 2024, Figure 5", text, min(ratios) > 1 and fmean(ratios) < 1.5, shown
+    worst = {name: max(found[name] for found in lost.values()) for name in ("cheaper", "prefix", "cells")}
+    shown = "largest cost over the optimum: " + ", ".join(f"{name} {value:.3f}" for name, value in worst.items())
+    text = "sums that begin anew, with totals that are rebased, are stable; of the others the cheaper cost is the least"
+    yield "Stamm & Schaub 2024, section 4", text, worst["cheaper"] > worst["prefix"] > worst["cells"] == 1, shown
 
 
 def orders():
@@ -183,6 +203,7 @@ def statements():
     yield from orders()
     for figure, text, holds, shown in studies():
         yield f"Cost 2023, Figure {figure}", text, bool(holds), shown
+    yield from figure_5()
     yield from figure_6()
 
 

@@ -52,17 +52,6 @@ def test_sizes_for_twelve_values(k, cost, sizes):
     assert np.bincount(optimal_1d(TWELVE, k, cost)).tolist() == sizes
 
 
-def test_the_faster_sums_of_figure_5_are_wrong_on_long_columns():
-    """Why Shoal offers neither: sums from the start of the column, and the cost without the sum of squares."""
-    values = np.arange(1_000_001.0)
-    sums, squares = (np.append(0.0, np.cumsum(x)) for x in (values, values**2))
-    plain = [squares[i + 3] - squares[i] - (sums[i + 3] - sums[i]) ** 2 / 3 for i in (300_078, 300_079)]
-    assert plain == [2.0, 1.0]  # both are 2
-    assert np.spacing(squares[-1]) == 64.0  # the cheaper cost adds up to this sum, and a group of seven costs 28
-    sizes = np.bincount(optimal_1d(values, 3))
-    assert ((sizes**3 - sizes) // 12).sum() == 2 * 333_331 + 2 * 5  # groups of three and two of four: the optimum
-
-
 def exact_cost(values, labels, cost):
     """The cost in integers, as a Fraction, for groups of any size."""
     total = Fraction(0)

@@ -27,6 +27,7 @@ from shoal.methods.univariate.exact_values import numbers, prepare
 from shoal.methods.univariate.own_cost import OwnCost, optimal_for_own_cost
 from shoal.methods.univariate.searches import choose
 from shoal.methods.univariate.sorting import labels_from_cuts, sort_values
+from shoal.methods.univariate.sum_modes import cuts_by_sums
 from shoal.methods.univariate.uncapped import Terms, uncapped_cuts
 
 HIGHEST_SCALED_COST = 1e250  # a cost per group that no clustering can outweigh
@@ -49,6 +50,7 @@ def optimal_1d(
     groups: int | None = None,
     group_cost: float = 0.0,
     shortage_cost: float | None = None,
+    sums: str = "inside",
     progress: Progress = SILENT,
 ) -> NDArray[np.int64]:
     """Group the values of one column such that the total cost is minimal.
@@ -80,6 +82,11 @@ def optimal_1d(
     shortage_cost
         A cost for each record that a group has fewer than k. **Groups below k are then allowed** and the result is not
         k-anonymous; with None they are not allowed.
+    sums
+        How the costs are summed. ``inside`` the groups is accurate and the only way for releases. For research the
+        ways that Stamm & Schaub 2024 compare in Figure 5: ``prefix`` (sums from the first value on), ``cheaper`` (a
+        cost without the sum of squares) and ``cells`` (sums that begin anew); the first two lose digits on long
+        columns, so that the groups may cost more than the optimum. They can be combined with k and a cost only.
     progress
         Progress callback.
 
@@ -99,15 +106,28 @@ def optimal_1d(
     >>> optimal_1d([1, 2, 30, 31, 60, 61], k=2, max_groups=2)
     array([0, 0, 0, 0, 1, 1])
     """
-    if isinstance(cost, OwnCost):
+    if isinstance(cost, OwnCost) or sums != "inside":
         others = (weights, max_groups, groups, shortage_cost, group_cost or None, None if search == "auto" else search)
-        if any(value is not None for value in others):
-            raise ParameterError("a cost of your own can be combined with max_size only")
-        return optimal_for_own_cost(values, k, cost, max_size=max_size, progress=progress)
+        alone = all(value is None for value in others)
+        if isinstance(cost, OwnCost):
+            if not alone or sums != "inside":
+                raise ParameterError("a cost of your own can be combined with max_size only")
+            return optimal_for_own_cost(values, k, cost, max_size=max_size, progress=progress)
+        if not alone or max_size is not None:
+            raise ParameterError(f'sums="{sums}" can be combined with k and cost only')
+        return _labels_by_sums(values, k, cost, sums)
     options = {"cost": cost, "search": search, "max_groups": max_groups, "group_cost": group_cost, "groups": groups}
     checked = get_method("optimal-1d").check_options(options)
     shortage: Any = _SHORTAGE_COST.check(shortage_cost)
     return _solve(values, k, weights=weights, max_size=max_size, shortage=shortage, progress=progress, **checked).labels
+
+
+def _labels_by_sums(values: ArrayLike, k: int, cost: str, sums: str) -> NDArray[np.int64]:
+    """Group a column with costs that are summed in another way."""
+    column = numbers(values)
+    check_k(k, column.size)
+    ordered, order = sort_values(column)
+    return labels_from_cuts(cuts_by_sums(ordered, int(k), cost, sums), order)
 
 
 def optimal_ordered(
