@@ -70,14 +70,16 @@ def statuses(row):
 
 def counts():
     """The counts by document and table, and how many differences have a known reason."""
-    found, total, explained = {}, Counter(), Counter()
+    found, total, explained, unknown = {}, Counter(), Counter(), []
     for row in printed.rows():
         part = found.setdefault((row.document, row.table), Counter())
-        for column, _, status in statuses(row):
+        for column, text, status in statuses(row):
             part[status] += 1
             total[status] += 1
             if status in {DIFFERS, LAST_DIGIT}:
-                explained[status, bool(row.why(column))] += 1
+                explained[status, bool(printed.why(row, column, text))] += 1
+                if not printed.why(row, column, text):
+                    unknown.append(f"{row.document}, {row.table}, {TITLES[row.data]}, {named(row)}, {column}: {text}")
     lines = [
         (document, name, sum(part.values()), *(part[status] or "" for status in STATUSES))
         for (document, name), part in found.items()
@@ -89,7 +91,7 @@ def counts():
         f"{total[LAST_DIGIT]:,} differ in the last digit, {total[RANDOM]:,} lie within the random spread, and "
         f"{total[DIFFERS]:,} differ. A reason is known for {explained[DIFFERS, True]} of the cells that differ and for "
         f"{explained[LAST_DIGIT, True]} of those that differ in the last digit; "
-        f"{explained[DIFFERS, False] + explained[LAST_DIGIT, False]} are open.\n"
+        f"{len(unknown)} are open:\n\n" + "".join(f"- {one}\n" for one in unknown)
     )
     return f"## Counts\n\n{text}\n" + table(["document", "table", "cells", *STATUSES], lines, right=6)
 
@@ -116,10 +118,16 @@ def differences():
                 lines.append(
                     (f"{row.document}, {row.table}", TITLES.get(row.data, row.data), named(row), column, text,
                      value(found, text), f"{found - float(text):+.{len(text.partition('.')[2]) + 2}f}{MARKS[status]}",
-                     row.why(column) or UNKNOWN)
+                     printed.why(row, column, text) or UNKNOWN)
                 )  # fmt: skip
     head = ["table", "data", "method", "k or column", "printed", "Shoal", "difference", "reason"]
     return "## Cells that are not equal\n\n" + table(head, lines)
+
+
+def reasons_of(row):
+    """The reasons of the cells of a row that differ, each once."""
+    found = [printed.why(row, column, text) for column, text, status in statuses(row) if status == DIFFERS]
+    return [reason for reason in dict.fromkeys(found) if reason]
 
 
 def tolerances():
@@ -127,7 +135,7 @@ def tolerances():
     lines = [
         (f"{row.document}, {row.table}", TITLES.get(row.data, row.data), named(row), row.tolerance,
          f"{max(abs(printed.ours(row, c) - float(t)) for c, t, s in statuses(row) if s != ABSENT):.4f}",
-         row.reason or "; ".join(dict.fromkeys(row.reasons.values())) or UNKNOWN)
+         "; ".join(reasons_of(row)) or UNKNOWN)
         for row in printed.rows() if row.tolerance
     ]  # fmt: skip
     text = (

@@ -58,10 +58,6 @@ class Row:
         """One unit of the last printed digit."""
         return 10.0 ** -len(text.partition(".")[2])
 
-    def why(self, column):
-        """The reason of a difference, empty if it is not known."""
-        return self.reasons.get(str(column), self.reason)
-
 
 @cache
 def rows(document=None, measures=()):
@@ -177,3 +173,27 @@ def status(row, column, text, results=None):
     if difference <= row.unit(text) + 1e-9:
         return LAST_DIGIT
     return RANDOM if difference <= half_width(row, column, text, results) else DIFFERS
+
+
+def why(row, column, text, results=None):
+    """The reason of a difference, empty if it is not known."""
+    stated = row.reasons.get(str(column), row.reason)
+    if row.measure == "ratio":
+        own = ratio_of_print(row, column)
+        if own is not None and as_printed(own, text) != text:
+            return f"the printed losses themselves give {as_printed(own, text)}"
+    value = ours(row, column, results)
+    if not stated and value is not None and abs(value - float(text)) <= half_width(row, column, text, results):
+        return "random runs, whose seeds are not available; within their random spread"
+    return stated
+
+
+def ratio_of_print(row, column):
+    """The mean of the ratios of the printed losses of two methods, in per cent; None if none can be read."""
+    ratios = []
+    first, second = (losses_of(row.document, name, row.table) for name in (row.method, column))
+    for place in first.keys() & second.keys():
+        losses = [dict(rows[place].cells()).get(place[1]) for rows in (first, second)]
+        if None not in losses:
+            ratios.append(float(losses[1]) / float(losses[0]))
+    return 100 * sum(ratios) / len(ratios) if ratios else None
