@@ -113,8 +113,8 @@ def count_subsets(codes: Integers, size: int, k: int, weights: Floats, persons: 
     within = _positions_of_smaller(subsets, columns)
     counted = np.zeros((6, subsets.size), np.int64)
     scores, values = np.zeros(n), np.zeros(int(starts[-1]))
-    owners = np.arange(n) if persons is None else np.asarray(persons, np.int64)
-    ordered = np.argsort(owners, kind="stable")
+    owners = np.empty(0, np.int64) if persons is None else np.asarray(persons, np.int64)
+    ordered = np.arange(n) if persons is None else np.argsort(owners, kind="stable")
     columns_of_records = np.ascontiguousarray(codes.T)
     _count(columns_of_records, owners, ordered, subsets, within, size, k, weights, starts, counted, scores, values)
     smallest, classes, small_classes, small_records, same_pairs, minimal = counted
@@ -137,12 +137,13 @@ def _positions_of_smaller(subsets: Integers, columns: int) -> Integers:
 def _divide(column: Any, owners: Any, parent: Any, state: Any, values: Any, alone: Any, out: Any) -> Any:
     """Divide classes of at least two records by one more column; records of one person alone are marked.
 
-    A class of one record is left out. ``state`` holds the number of classes of the parent; returns the number of
-    classes that remain.
+    A class of one record is left out. ``owners`` is empty where each record is a person. ``state`` holds the number of
+    classes of the parent; returns the number of classes that remain.
     """
     order, ends = parent
     new_order, new_ends, new_persons = out
     counts, persons, last, touched = values
+    by_persons = owners.size > 0
     placed, classes, begin = 0, 0, 0
     for number in range(state):
         end = ends[number]
@@ -153,8 +154,10 @@ def _divide(column: Any, owners: Any, parent: Any, state: Any, values: Any, alon
             if counts[value] == 0:
                 touched[different] = value
                 different += 1
-                persons[value] = 0
-            if persons[value] == 0 or last[value] != owners[record]:
+                if by_persons:
+                    persons[value] = 1
+                    last[value] = owners[record]
+            elif by_persons and last[value] != owners[record]:
                 persons[value] += 1
                 last[value] = owners[record]
             counts[value] += 1
@@ -167,13 +170,13 @@ def _divide(column: Any, owners: Any, parent: Any, state: Any, values: Any, alon
                 counts[value] = placed
                 placed += size
                 new_ends[classes] = placed
-                new_persons[classes] = persons[value]
+                new_persons[classes] = persons[value] if by_persons else size
                 classes += 1
         for position in range(begin, end):
             record = order[position]
             value = column[record]
             place = counts[value]
-            if persons[value] == 1:
+            if place < 0 or (by_persons and persons[value] == 1):
                 alone[record >> 6] |= np.uint64(1) << np.uint64(record & 63)
             if place >= 0:
                 new_order[place] = record
