@@ -216,8 +216,8 @@ def test_the_command_line(folder, tmp_path):
     again = subprocess.run(command, check=False, capture_output=True, text=True)
     assert again.returncode == 2
     assert "--force" in again.stderr
-    refused = subprocess.run([*command, "--report", "r.html"], check=False, capture_output=True, text=True)
-    assert (refused.returncode, "--report" in refused.stderr) == (2, True)
+    refused = subprocess.run([*command, "--save", "r.toml"], check=False, capture_output=True, text=True)
+    assert (refused.returncode, "--save" in refused.stderr) == (2, True)
 
 
 def test_partitions_of_hive_are_columns(tmp_path):

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from shoal.engines.assess_parts import assess_parts
 from shoal.engines.partitioned_run import RowsInMemory
 from shoal.engines.recount_parts import BucketedRows, bucket_numbers
 from shoal.errors import GroupTooSmall, RequirementNotMet
@@ -96,3 +97,25 @@ def test_a_folder_beyond_memory_is_verified_bucket_by_bucket(tmp_path, monkeypat
         shoal.verify(tmp_path, 2, quasi=["aeg"], unnamed="other")
     monkeypatch.setattr("shoal.core.memory.free_memory", lambda: None)
     assert shoal.verify(tmp_path, 2, quasi=["age", "job"]).k == whole.k
+
+
+@pytest.mark.parametrize("l", [None, 2])
+def test_every_figure_of_a_table_beyond_memory_is_that_of_the_table_in_memory(l, tmp_path, monkeypatch):
+    from pyarrow import parquet
+
+    rng = np.random.default_rng(8)
+    table = pa.concat_tables([released(400, seed=seed) for seed in range(4)])
+    table = table.append_column("pay", pa.array(np.where(rng.random(1_600) < 0.1, np.nan, rng.integers(0, 9, 1_600))))
+    parquet.write_table(table, tmp_path / "people.parquet", row_group_size=300)
+    columns = {"quasi": ["age", "job"], "confidential": ["illness", "pay"], "l": l}
+    whole = shoal.assess(tmp_path / "people.parquet", **columns)
+    monkeypatch.setattr("shoal.core.memory.free_memory", lambda: 1_000)
+    monkeypatch.setitem(assess_parts.__kwdefaults__, "bucket_rows", 100)
+    monkeypatch.setattr("shoal.api.checks.load_for_counting", None)  # the table is not read at once
+    found = shoal.assess(tmp_path / "people.parquet", **columns)
+    assert (found.columns, found.k, found.risk) == (whole.columns, whole.k, whole.risk)
+    assert sorted(found.sizes) == sorted(whole.sizes)
+    limits = {name: columns[name] for name in ("quasi", "confidential")}
+    assert shoal.verify(tmp_path / "people.parquet", found.k, t=whole.t + 1e-9, **limits).k == found.k
+    with pytest.raises(RequirementNotMet, match="t="):
+        shoal.verify(tmp_path / "people.parquet", found.k, t=whole.t - 1e-3, **limits)

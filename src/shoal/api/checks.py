@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.api.checks_in_parts import assessed_in_parts, verified_in_parts
 from shoal.api.counted_persons import Persons, find_persons, several_values
 from shoal.api.table_risk import known_population, table_risk
 from shoal.core.arguments import checked, choice
@@ -185,11 +186,19 @@ def assess(
         "hierarchies": hierarchies, "sampling_weight": sampling_weight, "release_weight": release_weight,
         "known": known, "strata": strata, "keep_links": keep_links, "constant": constant,
     }  # fmt: skip
+    changes = {name: value for name, value in changes.items() if value}
+    needed = (
+        of, original, record, population, sampling_fraction, m, contributions or None, special_uniques or None,
+        read_options, None if variant == ConfidentialAs.SEPARATE else variant,
+        None if semantics == MissingSemantics.DISTINCT else semantics,
+    )  # fmt: skip
+    if isinstance(data, str | Path) and all(argument is None for argument in needed):
+        measured = assessed_in_parts(data, schema, changes, l=l, threshold=threshold, progress=progress)
+        if measured is not None:
+            return measured
     given = [*names_list(quasi or ()), *names_list(confidential or ()), *names_list(strata or ())]
     table = load_for_counting(data, given, ReadOptions.of(read_options), progress)
-    full = complete_schema(
-        table, schema, {name: value for name, value in changes.items() if value}, identifiers_dropped=True
-    )
+    full = complete_schema(table, schema, changes, identifiers_dropped=True)
     if full.release_weight == ReleaseWeight.DROPPED:  # the table has it nevertheless
         full = replace(full, release_weight=ReleaseWeight.GROUPED)
     names, attributes = full.protected, full.named(Role.CONFIDENTIAL)
@@ -350,7 +359,7 @@ def verify(
         unchanged = [*names_list(confidential or ()), *names_list(other or ())]
         if isinstance(data, str | Path) and not (read_options or kinds or orders or hierarchies):
             named = {*names, *unchanged, *names_list(identifiers or ())}
-            counted = _verified_in_parts(data, names, k, None if unnamed == "other" else named, progress)
+            counted = verified_in_parts(data, names, k, None if unnamed == "other" else named, progress)
             if counted is not None:
                 return counted
         data = load_for_counting(data, names, ReadOptions.of(read_options), progress)
@@ -388,22 +397,6 @@ def verify(
             )
     require(found, requirements)
     return classes
-
-
-def _verified_in_parts(
-    data: str | Path, names: list[str], k: int, named: set[str] | None, progress: Progress
-) -> Classes | None:
-    """Count k on Parquet files that memory does not hold; None for every other table, or where a role is unknown."""
-    from shoal.tables.parquet_parts import is_parquet, open_parts
-
-    if not names or not is_parquet(data):
-        return None
-    source = open_parts(Path(data))
-    if source.fits_memory() or not (named is None or named >= {*source.names}):
-        return None
-    from shoal.engines.verify_parts import verify_parts
-
-    return verify_parts(source, names, k, progress=progress)
 
 
 def requirements_of(k: int, **requirements: Any) -> Requirements:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from shoal.api.release import Release
 from shoal.core.arguments import choice
+from shoal.core.progress import SILENT, Progress
 from shoal.engines.disk import finish_folder, protect_to_folder
 from shoal.engines.leaf_job import check_engine_plan
 from shoal.engines.parts_evidence import Accepted, PartsRelease
@@ -46,14 +47,17 @@ class PartitionedRelease(Release):
         What was achieved.
     paths
         The files or the folder that were written.
+    source
+        The path of the original, which a report reads; copies and pickles lack it.
     """
 
-    def __init__(self, found: PartsRelease, paths: Sequence[Path]) -> None:
+    def __init__(self, found: PartsRelease, paths: Sequence[Path], source: Path | None = None) -> None:
         self.found = found
         self.paths = list(paths)
+        self._source = source
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"found": self.found, "paths": self.paths}
+        return {"found": self.found, "paths": self.paths, "_source": None}
 
     def __repr__(self) -> str:
         groups = self.manifest["groups"]
@@ -93,9 +97,40 @@ class PartitionedRelease(Release):
         """Raise: the release is written already."""
         self.__getattr__("write")
 
-    def report(self, *_args: Any, **_options: Any) -> NoReturn:
-        """Raise: a report needs the table in memory."""
-        self.__getattr__("report")
+    def report(
+        self, path: str | Path, *, public: bool = False, original: Any = None, title: str | None = None,
+        language: str = "en", overwrite: bool = False, progress: Progress = SILENT,
+    ) -> Path:  # fmt: skip
+        """Write the report as one HTML file that opens offline.
+
+        k, requirements and losses are those of all records. All else is measured on a sample of 100,000 to 200,000
+        records, whole equivalence classes that a hash selects, and the report says so.
+
+        Parameters
+        ----------
+        path, public, title, language, overwrite
+            As in :meth:`shoal.Release.report`.
+        original
+            The path of the original, for a release that was copied; not read for a public report, nor where rows were
+            released in a random order.
+        progress
+            Progress callback.
+        """
+        from shoal.api.sampled_release import sampled_release
+        from shoal.report.page import render_report
+        from shoal.report.reported_file import ReportedFile
+        from shoal.tables.targets import check_report
+
+        path, place = Path(path), self.paths[0]
+        source = self._source if original is None else Path(original)
+        before = None if public or source is None else open_parts(source)
+        inputs = [place, *self.paths[1:], *(() if before is None else before.files)]
+        check_report(path, inputs, overwrite=overwrite)
+        released, paired = sampled_release(self.found, open_parts(place), before, progress)
+        file = ReportedFile(place.name, str(self.manifest["output"].get("sha256", "")))
+        text = render_report(released, paired, public=public, title=title, file=file, language=language)
+        write_files({path: lambda temporary: write_text(temporary, text)}, private=() if public else (path,))
+        return path
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
@@ -145,11 +180,17 @@ class SparkRelease(PartitionedRelease):
         """The released table, a DataFrame of Spark; write it with ``release.data.write``."""
         return self._data
 
+    def report(self, *_args: Any, **_options: Any) -> NoReturn:
+        """Raise: a report reads files."""
+        raise ParameterError(
+            'a report reads files: write release.data to Parquet, or protect files with engine="spark" and output="..."'
+        )
+
     def _place(self) -> str:
         return "release.data, a DataFrame of Spark"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"found": self.found, "paths": [], "_data": None}
+        return {"found": self.found, "paths": [], "_source": None, "_data": None}
 
 
 def chosen_engine(engine: str, data: Any, output: str | Path | None) -> str:
@@ -268,7 +309,7 @@ def _write_folder(
         found = run(folder, progress=given["progress"])
         finish_folder(folder / "new", found.manifest)
         place_folder(folder / "new", target)
-    return PartitionedRelease(found, [target])
+    return PartitionedRelease(found, [target], Path(given["data"]))
 
 
 def _write_file(
@@ -288,4 +329,4 @@ def _write_file(
             staged.replace(temporary)
 
         write_files({target: move, manifest: lambda temporary: write_text(temporary, text)})
-    return PartitionedRelease(found, [target, manifest])
+    return PartitionedRelease(found, [target, manifest], Path(given["data"]))

@@ -127,8 +127,9 @@ def protect_command(
                 "--manifest": manifest,
             }  # fmt: skip
             protect_by_engine(
-                given, file, k, arguments | {"engine": engine, "output": output, "overwrite": force}, files
-            )
+                given, file, k, arguments | {"engine": engine, "output": output, "overwrite": force}, files,
+                {"title": title, "language": language or flags.language()},
+            )  # fmt: skip
             return
     printed = str(output) == "-"
     with given.output_file(output) as place:

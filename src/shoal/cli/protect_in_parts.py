@@ -9,6 +9,9 @@ from typing import Any
 from shoal.cli.flags import Given
 from shoal.errors import ParameterError
 
+REPORTS = {"--report": False, "--public-report": True}
+"""Options for reports, and whether the report is for publication."""
+
 
 def uses_engine(engine: str, file: Path, output: Path) -> bool:
     """Return whether the table is protected in parts; a wrong name of an engine raises ParameterError."""
@@ -18,8 +21,9 @@ def uses_engine(engine: str, file: Path, output: Path) -> bool:
 
 
 def protect_by_engine(
-    given: Given, file: Path, k: int, arguments: Mapping[str, Any], files: Mapping[str, object]
-) -> None:
+    given: Given, file: Path, k: int, arguments: Mapping[str, Any], files: Mapping[str, Path | str | None],
+    texts: Mapping[str, Any],
+) -> None:  # fmt: skip
     """Protect a table in parts, and print what was achieved.
 
     Parameters
@@ -29,20 +33,33 @@ def protect_by_engine(
     file, k, arguments
         The arguments of :func:`shoal.protect`.
     files
-        Further output files that were asked for, by option; none of them is written in parts.
+        Further output files that were asked for, by option; only reports are written beside a release in parts.
+    texts
+        Title and language of the reports.
     """
+    from shoal.api.partitioned import PartitionedRelease
     from shoal.api.protect import protect
     from shoal.cli.terminal import draw_parts_release
+    from shoal.tables.targets import check_report
 
-    for option, path in files.items():
-        if path is not None and str(path) != "none":
+    asked = [(Path(path), public) for option, public in REPORTS.items() if (path := files[option]) is not None]
+    reports = dict(asked)
+    for path in reports:
+        check_report(path, given.inputs(file, arguments["previous"]), overwrite=arguments["overwrite"])
+    if len({path.resolve() for path in (*reports, arguments["output"])}) <= len(asked):
+        raise ParameterError("the reports and the release need different names")
+    for option, other in files.items():
+        if option not in REPORTS and other is not None and str(other) != "none":
             raise ParameterError(
                 f"{option} needs the whole table in memory, and --engine {arguments['engine']} protects it in parts; "
                 f"leave out {option}, or take --engine local"
             )
     with given.progress() as progress:
         release = protect(file, k, **arguments, progress=progress)
+        assert isinstance(release, PartitionedRelease)
+        for path, public in reports.items():
+            release.report(path, public=public, overwrite=arguments["overwrite"], progress=progress, **texts)
     if given.json:
         print(release.manifest_json(), end="")  # noqa: T201 - the result of the command
     elif not given.quiet:
-        draw_parts_release(release)
+        draw_parts_release(release, reports)

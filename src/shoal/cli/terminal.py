@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -101,8 +101,8 @@ def draw_release(release: Release, paths: list[Path], confidential: Sequence[Pat
         draw_written(confidential, "written, confidential, keep with the original")
 
 
-def draw_parts_release(release: Release) -> None:
-    """Print a summary of a release that was made in parts."""
+def draw_parts_release(release: Release, reports: Mapping[Path, bool]) -> None:
+    """Print a summary of a release that was made in parts; for each report whether it is for publication."""
     manifest = release.manifest
     sizes = [int(size) for size in manifest["groups"]["sizes"]]
     rows = [
@@ -117,7 +117,11 @@ def draw_parts_release(release: Release) -> None:
         rows.append((f"{name} requested / achieved", f"{figures['requested']:g} / {figures['achieved']:.4g}"))
     _draw_figures(release, rows)
     draw_warnings(map(str, release.remarks))
-    draw_written(release.paths, "written, to be released")  # type: ignore[attr-defined]  # of the partitioned release
+    public = [path for path, released in reports.items() if released]
+    draw_written([*release.paths, *public], "written, to be released")  # type: ignore[attr-defined]  # of files
+    confidential = [path for path, released in reports.items() if not released]
+    if confidential:
+        draw_written(confidential, "written, confidential, keep with the original")
 
 
 def _draw_figures(release: Release, rows: Iterable[tuple[str, str]]) -> None:

@@ -150,7 +150,7 @@ class ProfileTask:
         schema, requirements = self.plan.schema, self.plan.requirements
         columns = {column.name: self._column(part, column) for column in schema.quasi}
         names = schema.named(Role.CONFIDENTIAL) if requirements.beyond_k else []
-        confidential = {name: _values(part, name) for name in names}
+        confidential = {name: column_values(part, name) for name in names}
         sampling_weights(part, schema)  # raises for weights that are missing or not positive
         prefixes = prefix_frame(part, schema)
         keys = prefixes.columns
@@ -172,7 +172,7 @@ class ProfileTask:
 
     def _column(self, part: Table, column: Column) -> Numbers | Values:
         if column.kind != Kind.NUMERIC:
-            return _values(part, column.name)
+            return column_values(part, column.name)
         series = part.column(column.name)
         physical = physical_numbers(series)
         if not physical.dtype.is_numeric():
@@ -194,7 +194,8 @@ def _numbers(physical: pl.Series, missing: Any, base: int) -> Numbers:
     )  # fmt: skip
 
 
-def _values(part: Table, name: str) -> Values:
+def column_values(part: Table, name: str) -> Values:
+    """Return how often each value of a column occurs in a part of the table."""
     values = comparable_values(part.column(name))
     if values.dtype.is_nested():
         raise DataError(f'column "{name}" is nested ({values.dtype}); flatten it or call it other')
@@ -270,7 +271,7 @@ def fitted_encoding(plan: Plan, task: ProfileTask, profile: Profile, sample: Tab
             value = fill_value(entry, sample, schema, always=True)
             assert value is not None
             fill[column.name] = value
-    confidential = tuple(_distribution(schema[name], values) for name, values in profile.confidential.items())
+    confidential = tuple(value_distribution(schema[name], values) for name, values in profile.confidential.items())
     return Encoding(schema, tuple(entries), fill, profile.records, confidential)
 
 
@@ -319,7 +320,7 @@ def _category_encoding(schema: Schema, column: Column, found: Values, sample: Ta
     return replace(entry, mean=float(mean), deviation=square_root(squares - mean**2))
 
 
-def _distribution(column: Column, found: Values) -> ValueEncoding:
+def value_distribution(column: Column, found: Values) -> ValueEncoding:
     """Return the distribution of a confidential attribute in the whole table."""
     table = Table.from_native(found.counts.select(pl.col(VALUE).alias(column.name)))
     if column.hierarchy is not None:

@@ -213,12 +213,16 @@ def bucket_numbers(table: Table, names: Sequence[str], buckets: int) -> NDArray[
     """Return a bucket for each row, the same for rows that are equal in the named columns."""
     if buckets == 1:
         return np.zeros(table.n_rows, np.int64)
+    return (class_hashes(table, names) % np.uint64(buckets)).astype(np.int64)
+
+
+def class_hashes(table: Table, names: Sequence[str], seed: int = _SEED) -> NDArray[np.uint64]:
+    """Return a hash for each row, the same for rows that are equal in the named columns."""
     columns = []
     for number, name in enumerate(names):
         values = comparable_values(table.column(name)).rename(str(number))
         columns.append(values + 0.0 if values.dtype.is_float() else values)
-    hashes = pl.DataFrame(columns).hash_rows(seed=_SEED).to_numpy()
-    return (hashes % np.uint64(buckets)).astype(np.int64)
+    return pl.DataFrame(columns).hash_rows(seed=seed).to_numpy()
 
 
 def _note_worst(worst: dict[str, dict[str, float]], found: dict[str, tuple[float, float, bool]]) -> None:

@@ -130,6 +130,8 @@ class Released:
         The steps before grouping with the keys of their random numbers; confidential like ``order``.
     moments
         What was restored where means and covariances were to be kept.
+    sampled
+        What a reader has to know where the table is a sample of a larger release.
     """
 
     plan: Plan
@@ -150,6 +152,7 @@ class Released:
     whole: tuple[ValueEncoding, ...] | None = field(default=(), repr=False)
     steps: FittedSteps | None = field(default=None, repr=False)
     moments: KeptMoments | None = None
+    sampled: str = ""
 
     def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {

@@ -85,7 +85,7 @@ that an individual is in such a class learns the value.'
         )
         for name, share in evidence.dominated.items()
     ]
-    if released.k == 2:
+    if released.manifest["k"]["achieved"] == 2:
         findings.append(
             Finding(
                 "k = 2: in a group of two records, each of the two respondents can derive the values of the other one.",

@@ -37,7 +37,7 @@ def person_rows(released: Released, *, public: bool) -> list[tuple[str, str]]:
         return []
     counts, records = manifest["input"], manifest["input"]["records"]
     present = [f"{counts[name]:,} {name}" for name in ("persons", "households") if name in counts]
-    kept = released.table.n_rows
+    kept = manifest["output"]["records"]
     rows = [
         ("k counts", _COUNTED[plan.of]),
         ("In the original", " and ".join([*present, f"{records:,} rows"])),
