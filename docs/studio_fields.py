@@ -12,6 +12,7 @@ BEGIN, END = "<!-- fields: written by docs/studio_fields.py -->", "<!-- end of f
 NAMES = {
     "na_values": "also missing", "recode": "replaced by", "before": "steps before grouping", "of": "what k counts",
     "max_size": "largest group", "missing": "missing cells", "statistics": "statistics that must hold",
+    "use": "used as", "schema": "schema file",
     "time_limit": "time limit", "folder": "directory", "extension": "format", "released": "released table",
 }  # fmt: skip
 

@@ -99,7 +99,7 @@ def test_only_one_column_says_which_rows_belong_to_one_person():
     twice = once.with_column("job", role="unit")
     assert twice.named("unit") == ["job"]
     assert twice.undecided == ["age"]
-    assert changed_text(FIRST, once) == "age: quasi → unit"
+    assert changed_text(FIRST, once) == "role of age: quasi → unit"
 
 
 def test_two_servers_cannot_use_one_session_and_the_next_start_continues_it(tmp_path):

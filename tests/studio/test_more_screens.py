@@ -188,3 +188,71 @@ def test_every_field_has_its_help(opened):
     plain = pages.replace("&#39;", "'")
     lacking = [name for name, text in HELP.items() if text not in plain and name not in {"kind", "sheet", "missing"}]
     assert lacking == []
+
+
+def test_a_schema_is_saved_and_loaded_for_the_next_table(client, tmp_path):
+    """Trees, orders, weights, steps, strata, the sampling weight and statistics come back as they were."""
+    for name, seed in (("first", 1), ("second", 2)):
+        frame = patients(80, seed=seed).with_columns(wt=pl.lit(1.5))
+        frame.write_csv(tmp_path / f"{name}.csv")
+    client.open(tmp_path / "first.csv")
+    client.settle(missing="fill", held_name="mean stay", held_value="stay_days", held_relative="90")
+    client.post(f"/columns/{position(client, 'region')}/panel", way="hand")
+    client.post(f"/columns/{position(client, 'region')}/panel", tree="group", node=["vnorth", "veast"], name="upper")
+    client.post(f"/columns/{position(client, 'age')}/panel", weight="2", before="top 80")
+    client.post(f"/columns/{position(client, 'sex')}", role="other")
+    client.post(f"/columns/{position(client, 'sex')}/panel", use="stratum")
+    client.post(f"/columns/{position(client, 'wt')}/panel", use="weight")
+    before = client.session.settings
+    assert (before.strata, before.sampling_weight) == (("sex",), "wt")
+    path = tmp_path / "first.schema.toml"
+    assert "was written" in client.post("/columns/schema", action="save", schema=str(path)).text
+    assert path.stat().st_mode & 0o077 == 0
+    assert "exists" in client.post("/columns/schema", action="save", schema=str(path)).text
+    client.open(tmp_path / "second.csv")
+    assert client.post("/columns/schema", action="load", schema=str(path)).headers["hx-redirect"] == "/columns"
+    after = client.session.settings
+    assert after.columns["region"].tree == before.columns["region"].tree
+    assert (after.strata, after.sampling_weight, after.statistics) == (("sex",), "wt", before.statistics)
+    released = {name for name, column in before.columns.items() if column.role in {"quasi", "confidential"}}
+    for name in released:
+        assert after.columns[name] == before.columns[name], name
+    assert client.run().state == "done", client.session.job("run").error
+    client.post("/undo")
+    assert client.session.settings.strata == ()
+
+
+@pytest.mark.parametrize("line", ['known = ["age"]', "shuffle = true", 'release_weight = "dropped"', "nonsense = 1"])
+def test_a_schema_that_states_more_than_the_studio_offers_is_refused_whole(opened, tmp_path, line):
+    """The wrong version: a schema is taken in part, and what protects is left out."""
+    path = tmp_path / "more.toml"
+    path.write_text(f'{line}\n[columns.age]\nrole = "quasi"\nkind = "numeric"\n')
+    before = opened.session.settings
+    answer = opened.post("/columns/schema", action="load", schema=str(path))
+    assert answer.status_code == 422
+    assert opened.session.settings is before
+    assert opened.post("/columns/schema", action="save", schema=str(tmp_path / "people.csv")).status_code == 422
+
+
+def test_all_columns_that_are_shown_change_in_one_step(opened):
+    steps = len(opened.session.history.steps)
+    opened.post("/columns/all", shown="on", find="e", show="quasi", role="confidential")
+    changed = {name for name, one in opened.session.settings.columns.items() if one.role == "confidential"}
+    assert "age" in changed
+    assert "income" in changed
+    assert opened.session.settings.columns["admitted"].role == "confidential"
+    assert opened.session.settings.columns["region"].role == "confidential"
+    assert len(opened.session.history.steps) == steps + 1
+    opened.post("/undo")
+    assert opened.session.settings.columns["age"].role == "quasi"
+
+
+def test_a_stratum_that_becomes_quasi_is_none_any_more(opened):
+    index = position(opened, "sex")
+    opened.post(f"/columns/{index}", role="other")
+    opened.post(f"/columns/{index}/panel", use="stratum")
+    assert opened.session.settings.arguments()["strata"] == ["sex"]
+    assert "No group crosses the values of" in opened.get("/protect").text
+    assert opened.run().state == "done"
+    opened.post(f"/columns/{index}", role="quasi")
+    assert "strata" not in opened.session.settings.arguments()

@@ -28,7 +28,7 @@ def checked_table(payload: Mapping[str, Any], progress: Progress) -> dict[str, A
     rows = [list(row) if several else [row[0], row[1], row[-1]] for row in found.rows()]
     heads = ["measure", "all", *found.columns, "meaning"] if several else ["measure", "", "meaning"]
     sheets = [
-        {"title": "Privacy models", "heads": heads, "rows": rows},
+        {"title": "Privacy models", "heads": heads, "rows": rows, "names": list(found.columns)},
         {
             "title": "Re-identification risk",
             "heads": ["risk", "", "meaning"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -12,9 +13,9 @@ from starlette.responses import Response
 from shoal.errors import ShoalError
 from shoal.schema.step_texts import parse_step
 from shoal.studio.drawing import small_bars
-from shoal.studio.settings import KINDS, MISSING, ROLES, UNDECIDED, ColumnSettings, Settings
+from shoal.studio.settings import HIERARCHIES, KINDS, MISSING, ROLES, UNDECIDED, USES, ColumnSettings, Settings
 from shoal.studio.trees import MOST_VALUES, WAYS, build, edited, tree_view, ways_of
-from shoal.studio.web import fragment, go_to, page, problem, session_of, whole_number
+from shoal.studio.web import fragment, page, problem, session_of, whole_number
 
 ROWS = 200
 """Columns that are sent at once."""
@@ -23,11 +24,6 @@ RECODES = {
     "ordinal": ("median", "mode", "medoid", "range", "min", "max", "frequencies", "suppress"),
     "nominal": ("mode", "medoid", "set", "frequencies", "suppress"),
 }  # fmt: skip
-HIERARCHIES = {
-    "numeric": {"intervals": "intervals", "calendar": "calendar (dates)"},
-    "ordinal": {"order": "neighbours in the order"},
-    "nominal": {"prefixes": "prefixes of the codes", "flat": "one level"},
-}
 STEP_WORDS = {
     "numeric": {
         "top": "top coding: larger values become", "bottom": "bottom coding: smaller values become",
@@ -82,18 +78,40 @@ def _context(session: Any, query: Mapping[str, str]) -> dict[str, Any]:
     settings, profile = session.settings, session.profile
     show, find = query.get("show", ""), query.get("find", "")
     start = whole_number(query.get("after", "")) or 0
-    rows = [
-        row
-        for row in (column_row(session, index) for index in range(len(profile["columns"])))
-        if find.casefold() in row["name"].casefold()
-        and (not show or row["settings"].role == show.replace("undecided", ""))
-    ]
+    wanted = set(shown_columns(session, find, show))
+    rows = [column_row(session, index) for index, entry in enumerate(profile["columns"]) if entry["name"] in wanted]
     counts = {role: len(settings.named(role)) for role in ROLES}
     return {
         "rows": rows[start : start + ROWS], "after": start + ROWS if len(rows) > start + ROWS else 0, "show": show,
         "find": find, "counts": counts, "roles": ROLES, "kinds": KINDS, "total": len(profile["columns"]),
-        "undecided": settings.undecided, "start": start, "has_loss": session.shown_result is not None,
+        "undecided": settings.undecided, "schema_path": _schema_path(session),
+        "start": start, "has_loss": session.shown_result is not None,
     }  # fmt: skip
+
+
+def _schema_path(session: Any) -> str:
+    """Return where a schema file of the table would lie: beside it, if it is no private copy."""
+    source = Path(session.settings.source)
+    name = f"{source.name.split('.')[0] or 'table'}.schema.toml"
+    return name if source.is_relative_to(session.folder.path) else str(source.parent / name)
+
+
+def shown_columns(session: Any, find: str, show: str) -> list[str]:
+    """Return the names of the columns that a filter shows: a part of the name, and a role."""
+    role = UNDECIDED if show == "undecided" else show
+    return [
+        name
+        for name, column in session.settings.columns.items()
+        if find.casefold() in name.casefold() and (not show or column.role == role)
+    ]
+
+
+def kind_changes(entry: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Return what changes with the kind of a column: what fits the earlier kind only is left."""
+    changes: dict[str, Any] = {"kind": kind, "recode": "", "hierarchy": "", "tree": ()}
+    if kind == "ordinal" and not entry["order"] and entry.get("values"):
+        changes["order"] = tuple(entry["values"])
+    return changes
 
 
 def column_row(session: Any, index: int) -> dict[str, Any]:
@@ -104,7 +122,8 @@ def column_row(session: Any, index: int) -> dict[str, Any]:
     losses = {} if shown is None else {one["name"]: one["loss"] for one in shown[0]["columns"]}
     return {
         **entry, "index": index, "settings": settings, "bars": small_bars(entry["bins"]),
-        "loss": losses.get(entry["name"]), "warnings": _warnings(session, entry, settings),
+        "loss": losses.get(entry["name"]), "use": session.settings.use_of(entry["name"]),
+        "warnings": _warnings(session, entry, settings),
         "changed": settings.kind != entry["kind"] or (entry["role"] and settings.role != entry["role"]),
     }  # fmt: skip
 
@@ -149,10 +168,7 @@ async def change_column(request: Request) -> Response:
         changes["role"] = str(form["role"])
     name = session.profile["columns"][index]["name"]
     if form.get("kind") in {*KINDS} - {session.settings.columns[name].kind}:
-        entry = session.profile["columns"][index]
-        changes |= {"kind": str(form["kind"]), "recode": "", "hierarchy": "", "tree": ()}
-        if changes["kind"] == "ordinal" and not entry["order"] and entry.get("values"):
-            changes["order"] = tuple(entry["values"])
+        changes |= kind_changes(session.profile["columns"][index], str(form["kind"]))
     if not changes:
         return problem(request, "Choose a role or a kind from the list.")
     before = session.settings.undecided
@@ -163,20 +179,6 @@ async def change_column(request: Request) -> Response:
         request, "column_row.html.jinja", "columns", row=column_row(session, index), roles=ROLES, kinds=KINDS,
         has_loss=session.shown_result is not None,
     )  # fmt: skip
-
-
-async def decide_all(request: Request) -> Response:
-    """Give all undecided columns one role."""
-    session = session_of(request)
-    form = await request.form()
-    role = str(form.get("role", ""))
-    if session.settings is None or role not in {"quasi", "confidential", "identifier", "other"}:
-        return problem(request, "Choose a role from the list.")
-    settings = session.settings
-    for name in settings.undecided:
-        settings = settings.with_column(name, role=role)
-    session.change(settings)
-    return go_to("/columns")
 
 
 async def panel(request: Request) -> Response:
@@ -199,6 +201,7 @@ def _panel(session: Any, index: int) -> dict[str, Any]:
         "total": len(session.profile["columns"]), "n_rows": session.profile["n_rows"],
         "ways": {way: WAYS[way] for way in ways_of(kind, values)} if values else {}, "most_values": MOST_VALUES,
         "tree": tree_view(tree, dict(zip(values, counts, strict=True))) if tree else None, "least": SHARED_ROWS,
+        "uses": USES, "use": session.settings.use_of(row["name"]),
         "step_words": STEP_WORDS["date" if row["type"] in {"date", "time"} else kind],
     }  # fmt: skip
 
@@ -214,7 +217,10 @@ async def change_panel(request: Request) -> Response:
     changes = _panel_changes(session.settings.columns[name], form, session.profile["columns"][index])
     if isinstance(changes, str):
         return problem(request, changes)
-    session.change(session.settings.with_column(name, **changes))
+    settings = session.settings.with_column(name, **changes) if changes else session.settings
+    if form.get("use") in USES and settings.columns[name].role in UNCHANGED:
+        settings = settings.with_use(name, str(form["use"]))
+    session.change(settings)
     context = _panel(session, index)
     return fragment(
         request, "panel_and_row.html.jinja", "columns", **context, roles=ROLES, kinds=KINDS,
@@ -229,7 +235,7 @@ def _panel_changes(column: ColumnSettings, form: Any, entry: Mapping[str, Any]) 
         changes |= _tree(column, form, entry)
     except ValueError as fault:
         return str(fault)
-    return changes or "Nothing was changed."
+    return changes if changes or "use" in form else "Nothing was changed."
 
 
 def _weight(form: Any) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def _curve(points: Sequence[dict[str, Any]], present: int, name: str, width: int
         return Markup("")
     more = ("loss_high",) if name == "loss" else ("high", "highest")
     ceiling = max(max(point[name], *(point.get(key) or 0 for key in more)) for point in known)
-    ticks, narrow = _ticks(ceiling), width == _NARROW
+    ticks, narrow = _ticks(1.1 * ceiling), width == _NARROW
     labelled = {present, levels[0], levels[-1]} if narrow else set(levels)
     low, high = log(levels[0]), log(levels[-1])
 

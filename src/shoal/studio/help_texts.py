@@ -33,6 +33,16 @@ HELP = {
         "then choose values or names and group, move, rename or ungroup them. Every change is a step that can be "
         "undone."
     ),
+    "use": (
+        "Groups never cross the values of a stratum, which stay as they are; an intruder may know them, so k holds "
+        "with them. A sampling weight says how many people of the population a row represents; means and the loss "
+        "count by it."
+    ),
+    "schema": (
+        "A TOML file with the role, kind, order, weight, hierarchy and steps of each column, for the next table of "
+        "the same kind, or for shoal protect --schema. It lists values of the original where columns have an order "
+        "or a tree."
+    ),
     "order": "From lowest to highest. Distances between categories follow this order.",
     "before": (
         "Done to the values before grouping: top and bottom coding, rounding, bands, joining rare categories. They "

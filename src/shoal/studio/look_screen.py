@@ -116,12 +116,13 @@ def _differing(session: Any) -> list[dict[str, Any]]:
             continue
         values = [getattr(step.settings, entry.name) for step in steps]
         if any(value != values[0] for value in values):
-            rows.append({"name": entry.name.replace("_", " "), "values": [_plain(value) for value in values]})
+            shown = [[_plain(value)] for value in values]
+            rows.append({"name": entry.name.replace("_", " "), "values": shown, "column": False})
     for name in dict.fromkeys(name for step in steps for name in step.settings.columns):
         columns = [step.settings.columns.get(name) for step in steps]
         if any(column != columns[0] for column in columns):
-            shown = ["–" if one is None else " · ".join(_choices(one)) for one in columns]
-            rows.append({"name": name, "values": shown})
+            shown = [["–"] if one is None else _choices(one) for one in columns]
+            rows.append({"name": name, "values": shown, "column": True})
     return rows
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import FormData
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from shoal.studio.web import fragment, go_to, page, problem, session_of, whole_number
@@ -105,19 +106,26 @@ async def upload(request: Request) -> Response:
     target = folder / name
     target.unlink(missing_ok=True)
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    received = 0
-    with os.fdopen(descriptor, "wb") as file:
-        async for chunk in request.stream():
-            received += len(chunk)
-            if received > int(announced):
-                break
-            file.write(chunk)
-    if received != int(announced):
+    if not await _received(request, descriptor, int(announced)):
         target.unlink(missing_ok=True)
         return problem(request, "The upload was not complete; nothing was kept.", 400)
     job = session_of(request).begin("peek", Job("peek", {"path": str(target), "read_options": {}}))
     await job.finished.wait()
     return _peeked(request, job, target, {})
+
+
+async def _received(request: Request, descriptor: int, announced: int) -> bool:
+    """Write the body of a request to a file; return whether it has the announced size."""
+    received = 0
+    with os.fdopen(descriptor, "wb") as file, suppress(ClientDisconnect, OSError):
+        async for chunk in request.stream():
+            received += len(chunk)
+            if received > announced:
+                break
+            file.write(chunk)
+        file.flush()
+        return received == announced
+    return False
 
 
 def read_options(form: FormData) -> dict[str, Any]:

@@ -103,6 +103,7 @@ async def write_files(request: Request) -> Response:
     context = _context(request, given)
     payload = {
         "settings": session.settings.to_dict(), "outputs": context["chosen"],
+        "fingerprint": session.result["fingerprint"],
         "overwrite": form.get("overwrite") == "on",
     }  # fmt: skip
     job = session.begin("write", Job("write", payload, key=f"write {session.settings.digest()} {context['chosen']}"))

@@ -22,12 +22,21 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from shoal.core.languages import translated
 from shoal.errors import FileProblem, ParameterError
-from shoal.studio import check_screen, columns_screen, look_screen, open_screen, out_screen, protect_screen
+from shoal.studio import (
+    check_screen,
+    columns_screen,
+    look_screen,
+    open_screen,
+    out_screen,
+    protect_screen,
+    schema_screen,
+)
 from shoal.studio.security import Access, Guard
 from shoal.studio.session import Session
 from shoal.studio.session_folder import choose_session, state_folder
-from shoal.studio.web import problem, session_of
+from shoal.studio.web import language_of, problem, session_of
 
 LOCAL = "127.0.0.1"
 _STATIC = {
@@ -103,7 +112,8 @@ async def _theme(request: Request) -> Response:
 async def _end(request: Request) -> Response:
     request.app.state.ending = True
     request.app.state.stop()
-    return PlainTextResponse("The session has ended; its files were removed. This page can be closed.\n")
+    text = "The session has ended; its files were removed. This page can be closed."
+    return PlainTextResponse(f"{translated(text, language_of(request))}\n")
 
 
 async def _not_found(request: Request, fault: Exception) -> Response:
@@ -133,7 +143,8 @@ def routes() -> list[Route]:
         Route("/demo/{name}", open_screen.open_demo, methods=post),
         Route("/columns", columns_screen.columns_screen, methods=get),
         Route("/columns/rows", columns_screen.more_columns, methods=get),
-        Route("/columns/all", columns_screen.decide_all, methods=post),
+        Route("/columns/all", schema_screen.change_many, methods=post),
+        Route("/columns/schema", schema_screen.schema_file, methods=post),
         Route("/columns/{index:small}", columns_screen.change_column, methods=post),
         Route("/columns/{index:small}/panel", columns_screen.panel, methods=get),
         Route("/columns/{index:small}/panel", columns_screen.change_panel, methods=post),

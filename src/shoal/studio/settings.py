@@ -28,6 +28,15 @@ SINGLE_ROLES = frozenset({"unit", "household", "time"})
 MISSING = ("error", "fill", "suppress", "by-pattern", "impute", "category")
 EFFORTS = ("fast", "balanced", "best")
 LARGEST_K = 100_000
+HIERARCHIES = {
+    "numeric": {"intervals": "intervals", "calendar": "calendar (dates)"},
+    "ordinal": {"order": "neighbours in the order"},
+    "nominal": {"prefixes": "prefixes of the codes", "flat": "one level"},
+}
+"""The hierarchies that are built when the plan runs, by the kind of the column."""
+USES = {"": "nothing further", "stratum": "a stratum: no group crosses its values", "weight": "the sampling weight"}
+"""What a column that is released unchanged is used for."""
+_RELEASED = frozenset({"other", "confidential", UNDECIDED})
 
 
 @dataclass(frozen=True)
@@ -189,7 +198,19 @@ class Settings:
                 columns[other] = replace(column, role=UNDECIDED)
         columns[name] = replace(columns[name], **changes)
         accept = tuple(entry for entry in self.accept if entry != "derived")
-        return replace(self, columns=columns, accept=accept)
+        changed = replace(self, columns=columns, accept=accept)
+        return changed if columns[name].role in _RELEASED else changed.with_use(name, "")
+
+    def use_of(self, name: str) -> str:
+        """Return what a column is used for, one of :data:`USES`."""
+        return "stratum" if name in self.strata else "weight" if name == self.sampling_weight else ""
+
+    def with_use(self, name: str, use: str) -> Settings:
+        """Return settings in which a column is a stratum, the sampling weight, or neither."""
+        wanted = {*self.strata, name} if use == "stratum" else {*self.strata} - {name}
+        strata = tuple(one for one in self.columns if one in wanted)
+        weight = name if use == "weight" else "" if self.sampling_weight == name else self.sampling_weight
+        return replace(self, strata=strata, sampling_weight=weight)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -243,8 +264,7 @@ def changed_text(before: Settings | None, after: Settings) -> str:
             old, new = getattr(earlier, entry.name), getattr(column, entry.name)
             if old == new:
                 continue
-            label = name if entry.name in {"role", "kind"} else f"{entry.name} of {name}"
-            changes.append(f"{label}: {_shown(old)} → {_shown(new)}")
+            changes.append(f"{entry.name} of {name}: {_shown(old)} → {_shown(new)}")
     for entry in fields(after):
         if entry.name in {"source", "table", "columns", "bare_kinds"}:
             continue

@@ -15,6 +15,7 @@ from typing import Any
 
 Rows = tuple[tuple[str, ...], ...]
 Parents = dict[str, str | None]
+ROOT = "*"
 MOST_VALUES = 500
 """Different values up to which a tree can be edited."""
 MOST_LEVELS = 20
@@ -188,7 +189,7 @@ def nested(rows: Rows) -> dict[str, Any]:
         inside = [node for node in order if parents[node] == parent]
         return [node[1:] if node[0] == "v" else {node[1:]: children(node)} for node in inside]
 
-    return {"*": children(None)}
+    return {ROOT: children(None)}
 
 
 def edited(rows: Rows, action: str, chosen: Sequence[str], name: str = "", target: str = "") -> Rows:

@@ -134,12 +134,9 @@ def render(request: Request, template: str, **context: Any) -> str:
     """Return a filled template."""
     session = session_of(request)
     frame = frame_context(session, context.get("screen", ""))
-    token = request.app.state.access.token
-    text: str = (
-        templates()
-        .get_template(template)
-        .render({"oob": False, **frame, "session": session, "token": token, **context})
-    )
+    access = request.app.state.access
+    given = {"oob": False, "session": session, "token": access.token, "proxied": access.scheme == "https"}
+    text: str = templates().get_template(template).render(frame | given | context)
     return in_language(request, text)
 
 

@@ -14,6 +14,10 @@ from typing import Any
 
 _PATIENCE = 0.6
 """Seconds between asking the process to end and ending it."""
+_GRACE = 1.0
+"""Seconds that an urgent job waits for one that is not, before that one is put off."""
+_KEPT_FOR = frozenset({"write", "rows"})
+"""Tasks that use the release in the memory of the process: for them it is not ended."""
 _LONGEST_ANSWER = 2**28
 
 
@@ -87,6 +91,7 @@ class Worker:
         self._waiting: list[Job] = []
         self._wake = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
+        self._putting_off: asyncio.Task[None] | None = None
         self._number = 0
         self.starts = 0
 
@@ -103,6 +108,8 @@ class Worker:
         if job.urgent:
             position = next((i for i, one in enumerate(self._waiting) if not one.urgent), len(self._waiting))
             self._waiting.insert(position, job)
+            if self.current is not None and not self.current.urgent and job.task not in _KEPT_FOR:
+                self._putting_off = asyncio.get_running_loop().create_task(self._put_off(self.current))
         else:
             self._waiting.append(job)
         if self._loop is None or self._loop.done():
@@ -115,6 +122,17 @@ class Worker:
         for job in [one for one in self._waiting if unwanted(one)]:
             self._waiting.remove(job)
             job.end("cancelled")
+
+    async def _put_off(self, job: Job) -> None:
+        """End the process for an urgent job, unless the present one ends within a second; that one waits again."""
+        while job is self.current and job.open:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(job.finished.wait(), _GRACE)
+            if job is self.current and job.state == "running":
+                job.state, job.stages = "waiting", []
+                self._waiting.append(job)
+                await self._stop()
+                return
 
     async def cancel(self, job: Job) -> None:
         """End a job; if it runs, the process ends within a second."""
@@ -132,6 +150,8 @@ class Worker:
         self._waiting.clear()
         if self.current is not None and self.current.open:
             self.current.end("cancelled")
+        if self._putting_off is not None:
+            self._putting_off.cancel()
         if self._loop is not None:
             self._loop.cancel()
             with suppress(asyncio.CancelledError):
@@ -161,11 +181,11 @@ class Worker:
         with suppress(ConnectionError):
             process.stdin.write(json.dumps(message).encode() + b"\n")
             await process.stdin.drain()
-        while job.open:
+        while job.state == "running":
             line = await process.stdout.readline()
             if not line:
                 await process.wait()
-                if job.open:
+                if job.state == "running":
                     job.error = {"type": "ended", "text": "the worker ended, perhaps for want of memory; try again"}
                     job.end("failed")
                 return

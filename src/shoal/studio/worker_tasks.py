@@ -26,6 +26,7 @@ def run_task(name: str, payload: Mapping[str, Any], progress: Progress) -> Any:
     tasks: dict[str, Callable[[Mapping[str, Any], Progress], Any]] = {
         "peek": _peek, "open": _open, "demo": _demo, "protect": _protect, "curve": _curve, "write": _write,
         "clean": _clean, "methods": _methods, "check": _check, "rows": _rows, "preview": _preview,
+        "load_schema": _load_schema, "save_schema": _save_schema,
     }  # fmt: skip
     return tasks[name](payload, progress)
 
@@ -168,6 +169,11 @@ def _write(payload: Mapping[str, Any], progress: Progress) -> Any:
     if not folder.is_dir():
         raise FileProblem(f"{folder} is not a directory; create it, or name another one")
     release = _made_release(settings, progress)
+    if not release.manifest["output"]["fingerprint"].partition(":")[2].startswith(payload["fingerprint"]):
+        raise FileProblem(
+            "the table made now is not the one that was looked at, since the plan has a time limit; run the plan "
+            "again, or leave out the time limit"
+        )
     progress.stage("writing")
     paths = release.write(table, **outputs, overwrite=payload["overwrite"])
     return {"paths": [{"path": str(path), "size": path.stat().st_size} for path in paths]}
@@ -179,6 +185,20 @@ def _clean(payload: Mapping[str, Any], progress: Progress) -> Any:
 
     finish_interrupted(Path(payload["folder"]), leftovers=True)
     return {}
+
+
+def _load_schema(payload: Mapping[str, Any], progress: Progress) -> Any:
+    from shoal.studio.schema_files import load_schema
+
+    progress.stage("reading")
+    return load_schema(payload)
+
+
+def _save_schema(payload: Mapping[str, Any], progress: Progress) -> Any:
+    from shoal.studio.schema_files import save_schema
+
+    progress.stage("writing")
+    return save_schema(payload)
 
 
 def _methods(payload: Mapping[str, Any], progress: Progress) -> Any:

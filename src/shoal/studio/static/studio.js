@@ -11,6 +11,7 @@
     box.append(line);
     notices().replaceChildren(box);
   };
+  const text = (name) => document.querySelector(`#texts [data-text="${name}"]`).textContent;
   const token = () => JSON.parse(document.body.getAttribute("hx-headers"))["X-Shoal-Token"];
   const stored = (name, value) => {
     try {
@@ -39,7 +40,7 @@
     const copy = event.target.closest("[data-copy]");
     if (copy) {
       navigator.clipboard.writeText(byId(copy.dataset.copy).textContent)
-        .then(() => { copy.textContent = "Copied"; }, () => say("The browser does not allow copying; select the text."));
+        .then(() => { copy.textContent = text("copied"); }, () => say(text("no-copy")));
     }
     const step = event.target.closest("[data-step]");
     if (step) {
@@ -65,7 +66,7 @@
   const closePanel = (index) => {
     const hint = document.createElement("p");
     hint.className = "hint";
-    hint.textContent = "Choose the name of a column to see its values, weight, order, hierarchy and steps.";
+    hint.textContent = text("choose");
     byId("side").replaceChildren(hint);
     const row = byId(`open-${index}`);
     if (row) row.focus();
@@ -131,7 +132,7 @@
         window.htmx.process(peek);
       } else say(answer.body.textContent.trim());
     });
-    request.addEventListener("error", () => { bar.hidden = true; say("The upload was interrupted; nothing was kept."); });
+    request.addEventListener("error", () => { bar.hidden = true; say(text("interrupted")); });
     request.open("POST", "/upload");
     request.setRequestHeader("X-Shoal-Token", token());
     request.setRequestHeader("X-File-Name", encodeURIComponent(file.name));
