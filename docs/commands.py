@@ -3,19 +3,31 @@
 python docs/commands.py
 """
 
+import re
 from pathlib import Path
 
 import typer
 
+import shoal
 from shoal.cli.application import app
 
 PAGE = Path(__file__).parent / "commands.md"
+VARIABLES = {
+    "SHOAL_CACHE": "The folder for [compiled loops](install.md#compiled-loops).",
+    "SHOAL_DATA": "The folder of reference tables, which `shoal.datasets.load` reads.",
+    "SHOAL_DEBUG": "With `1` an internal error shows its traceback, which may quote values of records.",
+    "SHOAL_LANGUAGE": "`en` or `de`, instead of the language of the environment; see [German texts](languages.md).",
+    "SHOAL_STUDIO": "The folder of the [studio](studio.md#what-is-stored-and-where) for uploads and history.",
+}
+"""Environment variables that users may set."""
 HEAD = """\
 # Commands and options
 
 `shoal COMMAND --help` prints the same in the terminal. Options that several commands share have the same name and
-meaning in all of them. How commands end, and what they print for other programs:
-[the command line in scripts](command-line.md).
+meaning in all of them. Each command ends with an exit code of 0 (done), 1 (a requirement is violated), 2 (wrong use),
+3 (internal error) or 130 and 143 (stopped by Ctrl-C or SIGTERM), and nothing is written unless it is 0: [exit
+codes](command-line.md#exit-codes). What commands print for other programs: [results as
+JSON](command-line.md#results-as-json).
 """
 
 
@@ -26,7 +38,20 @@ def page():
     rows = [f"| [`shoal {name}`](#shoal-{name}) | {_first(command.help)} |" for name, command in commands.items()]
     parts = [HEAD, "| command | purpose |\n|---|---|\n" + "\n".join(rows) + "\n"]
     parts += [_section(name, command) for name, command in commands.items()]
-    return "\n".join(parts)
+    general = [parameter for parameter in group.params if not parameter.hidden]
+    parts += ["## Options of shoal itself", "", "| option | meaning | default |", "|---|---|---|"]
+    parts += [*map(_option_row, general), "", "## Environment variables", ""]
+    parts += ["| variable | meaning |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in variables().items())]
+    return "\n".join(parts) + "\n"
+
+
+def variables():
+    """Return the environment variables that the source reads, with their meaning."""
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in Path(shoal.__file__).parent.rglob("*.py"))
+    found = set(re.findall(r"\bSHOAL_[A-Z]+\b", sources))
+    if found != set(VARIABLES):
+        raise SystemExit(f"docs/commands.py differs in the variables {sorted(found ^ set(VARIABLES))}")
+    return VARIABLES
 
 
 def _section(name, command):

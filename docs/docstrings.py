@@ -25,7 +25,9 @@ def entries(text):
     found = []
     for line in text.splitlines():
         if line and not line.startswith(" "):
-            found.append((line, []))
+            continued = bool(found) and found[-1][0].endswith(",") and not found[-1][1]
+            names = f"{found.pop()[0]} {line}" if continued else line
+            found.append((names, []))
         elif found:
             found[-1][1].append(line.strip())
     return [(name, markdown(" ".join(lines).strip())) for name, lines in found]

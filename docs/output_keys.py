@@ -5,13 +5,22 @@ tables; an entry without a meaning here, and a meaning without an entry, end the
 """
 
 import json
+import re
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest import mock
 
+import output_meanings as meanings
 import polars as pl
 from output_meanings import ASSESS, MANIFEST, RISK, UTILITY
+from typer.testing import CliRunner
 
 import shoal
+from shoal.cli.application import app, main
+from shoal.cli.flags import JSON_VERSION
 from shoal.flow.manifest import MANIFEST_VERSION
 
 DOCS = Path(__file__).parent
@@ -25,8 +34,9 @@ same. This page lists all of its entries; a star means any name, `[]` the items 
 
 **Versions.** `manifest_version` is {MANIFEST_VERSION}. It rises when an entry is renamed, removed or changes its
 meaning, not when one is added; `shoal verify --manifest` refuses other versions. The JSON of other commands states
-`json_version`, see [the command line in scripts](command-line.md#results-as-json); [measures](measures.md) has the
-entries of `assess` and `evaluate`. What the manifest does not state, and why:
+`json_version`, now {JSON_VERSION}, by the same rule; their entries are [below](#json-of-other-commands), those of
+`assess` and `evaluate` on the page [measures](measures.md). A manifest of `shoal dp` has a layout and a version of its
+own, and its `kind` is *differential privacy*. What the manifest does not state, and why:
 [evidence](evidence.md#what-the-manifest-does-not-state).
 
 `docs/output_keys.py` writes this page from releases of generated tables.
@@ -46,6 +56,18 @@ are attributes: `shoal.assess(...).t`, `release.risk.classes.marketer`, `release
 of records; *q* and *p* are the shares of a confidential value in a class and in the table; *S* is the standard
 deviation of an original column, *x* a true and *x'* a released value. A star means any name of a column, `[]`
 for the items of a list.
+"""
+REMARK_HEAD = """\
+## Codes of remarks
+
+| `remarks[].code` | what it says |
+|---|---|"""
+JSON_HEAD = """\
+## JSON of other commands
+
+With `--json` a command prints one JSON object and nothing else on standard output. Entries that begin with `*` stand
+for any requirement or check. `sign --json` prints `file` and `signature`, `compile --json` the `methods`, how many
+loops were `compiled`, and the `folder` that holds them; `demo --json` the manifest of its release.
 """
 LOSS = """\
 ## Information loss
@@ -147,6 +169,78 @@ def measured():
     return [one.to_dict() for one in assessed], [risk.to_dict()], [utility.to_dict()]
 
 
+def failed(*words):
+    """Return what a command that fails prints as JSON."""
+    out = StringIO()
+    with mock.patch.object(sys, "argv", ["shoal", *words, "--json"]), redirect_stdout(out), redirect_stderr(StringIO()):
+        try:
+            main()
+        except SystemExit:
+            found = json.loads(out.getvalue())
+    del found["json_version"]
+    return found
+
+
+def printed():
+    """Return for each command what it prints as JSON for small tables, with the meanings of the entries."""
+    people = shoal.datasets.patients(60)
+    stays = pl.concat([people.with_row_index("person"), people.head(20).with_row_index("person")])
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        people.write_csv(folder / "people.csv")
+        empty = pl.when(pl.col("age") > 60).then(None).otherwise(pl.col("age"))
+        people.with_columns(empty.alias("age")).write_csv(folder / "gaps.csv")
+        stays.write_csv(folder / "stays.csv")
+        roles = {"quasi": ["age", "income"], "confidential": ["diagnosis"], "identifiers": ["name"]}
+        shoal.protect(people, 5, **roles, unnamed="other", method="mdav").write(folder / "safe.csv")
+
+        def run(command, *words):
+            result = CliRunner().invoke(app, [command, *(word.replace("@", f"{name}/") for word in words), "--json"])
+            found = json.loads(result.stdout)
+            if found.pop("json_version", None) != JSON_VERSION and "manifest_version" not in found:
+                raise SystemExit(f"{command} states no version: {result.output}")
+            return found
+
+        quasi = ("--quasi", "age,income", "--unnamed", "other")
+        return {
+            "verify": ([
+                run("verify", "@safe.csv", "-k", "5", "--l", "1", "--confidential", "diagnosis", *quasi),
+                run("verify", "@gaps.csv", "-k", "5", *quasi, "--sampling-weight", "height", "--known", "sex",
+                    "--missing-semantics", "wildcard"),
+                run("verify", "@stays.csv", "-k", "2", "--l", "1", "--unit", "person", "--confidential", "diagnosis",
+                    *quasi),
+            ], meanings.VERIFY),
+            "verify --manifest": (
+                [run("verify", "@safe.csv", "--manifest", "@safe.manifest.json")], meanings.VERIFY_RELEASE
+            ),
+            "verify --rules": ([run("verify", "@safe.csv", "--rules", "cms-11", *quasi)], meanings.RULES),
+            "compare": ([
+                run("compare", "@people.csv", "-k", "3", "--methods", "mdav", *quasi, "--against", "noise:0.1,0.2")
+            ], meanings.COMPARE),
+            "schema": ([run("schema", "@people.csv")], meanings.SCHEMA),
+            "methods": ([run("methods", "mdav")], meanings.METHODS),
+            "fingerprint": ([run("fingerprint", "@safe.csv")], meanings.FILES),
+            "dp": ([
+                run("dp", "@stays.csv", "--unit", "person", "--rows-per-person", "2", "--epsilon", "9", "-k", "20",
+                    "--bounds", "age=0..120", "-o", "@private.csv"),
+            ], meanings.PRIVATE),
+            "any command, on an error": (
+                [failed("verify", "nothing.csv", "-k", "5", "--quasi", "age")], meanings.ERROR
+            ),
+        }  # fmt: skip
+
+
+def remark_codes():
+    """Return the codes of remarks that the source makes: the first text of each ``Remark``, and those of steps."""
+    found = set()
+    for path in (Path(shoal.__file__).parent).rglob("*.py"):
+        code = path.read_text(encoding="utf-8")
+        found |= set(re.findall(r'Remark\(\s*"([\w-]+)"', code))
+        found |= set(re.findall(r'found\.append\(\("([\w-]+)", (?:None|name),', code))
+        found |= set(re.findall(r'"(derived-[\w-]+)"', code))
+    return found
+
+
 def written():
     """Return both pages with their texts."""
     examples = manifests()
@@ -157,12 +251,23 @@ def written():
     ]
     parts = [MEASURES_HEAD]
     titles = ("Privacy models, and risk without the original: `assess`", "Risk: `evaluate`", "Utility: `evaluate`")
-    for title, found, meanings in zip(titles, measured(), (ASSESS, RISK, UTILITY), strict=True):
-        checked(found, meanings)
+    for title, found, entries in zip(titles, measured(), (ASSESS, RISK, UTILITY), strict=True):
+        checked(found, entries)
         parts.append(f"## {title}\n\n| entry | meaning | formula |\n|---|---|---|")
-        parts += [f"| `{name}` | {meaning} | {formula} |" for name, (meaning, formula) in meanings.items()]
+        parts += [f"| `{name}` | {meaning} | {formula} |" for name, (meaning, formula) in entries.items()]
         parts.append("")
-    return {MANIFEST_PAGE: MANIFEST_HEAD + "\n".join(rows) + "\n", MEASURES_PAGE: "\n".join([*parts, LOSS])}
+    others = [JSON_HEAD]
+    for command, (found, texts) in printed().items():
+        checked(found, texts)
+        title = f"`{command}`" if " " not in command or "--" in command else command.capitalize()
+        others += [f"### {title}\n\n| entry | meaning |\n|---|---|"]
+        others += [*(f"| `{name}` | {text} |" for name, text in texts.items()), ""]
+    if remark_codes() != set(meanings.REMARKS):
+        differing = sorted(remark_codes() ^ set(meanings.REMARKS))
+        raise SystemExit(f"docs/output_meanings.py differs in the remarks {differing}")
+    codes = [REMARK_HEAD, *(f"| `{code}` | {text} |" for code, text in meanings.REMARKS.items())]
+    manifest = MANIFEST_HEAD + "\n".join([*rows, "", *codes, "", *others]).rstrip() + "\n"
+    return {MANIFEST_PAGE: manifest, MEASURES_PAGE: "\n".join([*parts, LOSS])}
 
 
 if __name__ == "__main__":

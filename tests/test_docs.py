@@ -163,7 +163,16 @@ def test_links_between_pages_lead_to_existing_files(page):
 
 def test_every_page_of_the_docs_is_in_the_navigation():
     listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
-    assert {str(page.relative_to(ROOT / "docs")) for page in PAGES if page.is_relative_to(ROOT / "docs")} == listed
+    written = {str(page.relative_to(ROOT / "docs")) for page in PAGES if page.is_relative_to(ROOT / "docs")}
+    script = load("site_pages")
+    assert written | set(script.PAGES) == listed
+    assert not written & set(script.PAGES)
+
+
+def test_pages_of_the_root_have_links_of_the_site():
+    text = load("site_pages").text_of("CHANGELOG.md")
+    assert "](files.md" in text or "](docs/files.md" not in text
+    assert "](docs/" not in text
 
 
 def test_the_reference_lists_properties_without_parentheses():

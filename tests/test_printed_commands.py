@@ -53,7 +53,21 @@ def blocks(page):
         elif kind == "python":
             yield kind, text
         elif is_commands(kind, text):
-            yield "sh", (text, int(name.removeprefix("code ")) if action == "exit" else 0)
+            yield "sh", (text, int(name.removeprefix("code ")) if action == "exit" else 0, shown_after(page, found))
+
+
+def shown_after(page, block):
+    """Return the output that a page shows below a block, or None."""
+    mark = r"<!-- (?:output|demo output: written by docs/demo_output\.py) -->"
+    after = page.read_text(encoding="utf-8")[block.end() :].lstrip("`\n")
+    found = re.match(rf"{mark}\n```text\n(.*?)\n```", after, flags=re.DOTALL)
+    return found and found[1]
+
+
+def without_times(text):
+    """Return the lines of an output; the seconds of a comparison, its last number, differ from run to run."""
+    lines = [line.rstrip() for line in text.strip("\n").splitlines()]
+    return [re.sub(r"\s+\d+\.\d\d\s*(efficient)?$", r" \1", line) for line in lines]
 
 
 def is_commands(kind, text):
@@ -99,7 +113,6 @@ def registry():
 def folder(tmp_path, monkeypatch):
     """A directory with the files that pages name."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
     people = shoal.datasets.patients(200)
     jobs = np.array(["baker", "painter", "dentist", "surgeon"])[np.arange(200) % 4]
     people = people.with_columns(pl.Series("job", jobs), pl.Series("citizenship", np.where(jobs == "baker", "A", "B")))
@@ -132,12 +145,17 @@ def names_for(people):
 
 @pytest.mark.parametrize("page", list(page_cases()))
 @pytest.mark.usefixtures("registry")
-def test_what_the_page_prints_runs(page, folder):
+def test_what_the_page_prints_runs(page, folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "110")  # as for the outputs that pages show
     names = names_for(folder)
     outputs = load("outputs")
     for kind, block in blocks(page):
         if kind == "sh":
-            run_commands(*block)
+            commands, code, shown = block
+            printed = run_commands(commands, code)
+            if shown:
+                script = "outputs" if page in outputs.PAGES else "demo_output"
+                assert without_times(printed) == without_times(shown), f"run: python docs/{script}.py"
         elif kind in {"edit", "file"}:
             file, text = block
             new = outputs.edited(file.read_text(encoding="utf-8"), text) if kind == "edit" else text
@@ -164,7 +182,18 @@ def test_a_block_that_is_not_run_is_found(tmp_path):
     assert unmarked(page) == ["shoal studio", "    ```sh", "    ```"]
 
 
+def test_an_output_that_is_no_longer_printed_is_found(tmp_path):
+    """The wrong version: a loss that was printed once. Seconds may differ."""
+    page = tmp_path / "page.md"
+    page.write_text("```sh\nshoal demo\n```\n\n<!-- output -->\n```text\nloss 14.07 %\nmdav 0.13\n```\n<!-- end -->\n")
+    ((_, (_, _, shown)),) = blocks(page)
+    assert without_times("loss 14.07 %\nmdav  2.99\n\n") == without_times(shown)
+    assert without_times("loss 15.89 %\nmdav  2.99\n\n") != without_times(shown)
+
+
 def run_commands(text, code=0):
+    """Run the commands of a block; returns what those of Shoal print."""
+    printed = ""
     for line in text.replace("\\\n", " ").splitlines():
         command = line.strip()
         words = shlex.split(command, comments=True)
@@ -173,7 +202,7 @@ def run_commands(text, code=0):
         if words[:2] == ["python3", "-m"] and "install" in words:
             check_installation(command)
         elif words[0] == "shoal":
-            run_shoal(words[1:], code)
+            printed += run_shoal(words[1:], code)
         elif words[0] == "make":
             assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), command
         elif words[0] in {"python", "python3"}:
@@ -183,6 +212,7 @@ def run_commands(text, code=0):
             assert run.returncode == 0, (command, run.stderr)
         else:
             assert words[0] in TOOLS, f"this test cannot run: {command}"
+    return printed
 
 
 def check_installation(command):
@@ -193,7 +223,7 @@ def check_installation(command):
 
 
 def run_shoal(words, expected=0):
-    """Run a command; those that write replace what an example before them wrote, because pages print alternatives."""
+    """Run a command and return what it prints; files of an example before it are replaced: pages print alternatives."""
     words = [*words, "--force"] if words[0] in {"protect", "dp", "compare", "schema", "sign"} else words
     out, err, code = StringIO(), StringIO(), 0
     with mock.patch.object(sys, "argv", ["shoal", *words]), redirect_stdout(out), redirect_stderr(err):
@@ -202,6 +232,7 @@ def run_shoal(words, expected=0):
         except SystemExit as stop:
             code = stop.code or 0
     assert code == expected, (words, err.getvalue())
+    return out.getvalue()
 
 
 def test_installations_named_in_the_text_are_possible():

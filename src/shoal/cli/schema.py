@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shoal.cli import flags
+
+if TYPE_CHECKING:
+    from shoal.schema.columns import Schema
 
 
 @flags.command("reading", "output")
@@ -58,7 +61,7 @@ def schema_command(
     if output is not None:
         write_files({output: lambda target: write_text(target, text)}, private=(output,))
     if given.json:
-        flags.print_json(schema_dict(schema))
+        flags.print_json(_proposal(schema_dict(schema), schema))
     elif output is None:
         typer.echo(text, nl=False)
     elif not given.quiet:
@@ -67,3 +70,10 @@ def schema_command(
             console().print(f'\ncolumn "{printable(banded[0])}": {banded[1]}', soft_wrap=True)
         shown = printable(str(output))
         console().print(f"\nwritten: {shown}. Review it, then use it with --schema {shown}", soft_wrap=True)
+
+
+def _proposal(found: dict[str, Any], schema: Schema) -> dict[str, Any]:
+    """Return a schema for JSON with the reason of each role, and whether a person has to decide it."""
+    for entry, column in zip(found["columns"], schema.columns, strict=True):
+        entry |= {"role_stated": column.role_stated, "reason": column.reason}
+    return found

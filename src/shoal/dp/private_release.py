@@ -32,6 +32,7 @@ from shoal.tables.targets import check_targets
 from shoal.tables.text_fields import read_as_declared
 from shoal.tables.written import WrittenFile, read_back
 
+_MANIFEST_VERSION = 1  # of manifests whose kind is "differential privacy"; those of protect have a version of their own
 _NOT_REPRODUCIBLE = (
     "noise and sampling use random bits of the operating system and have no seed, since a known seed would make the "
     "noise removable; a second run gives other bytes"
@@ -346,6 +347,7 @@ def _manifest(
     """Return the manifest, without a fingerprint or an exact count of the input, which the guarantee does not cover."""
     public = guarantee.neighbours == Neighbours.REPLACE
     return {
+        "manifest_version": _MANIFEST_VERSION,
         "shoal": version("shoal"),
         "python": platform.python_version(),
         "libraries": {name: version(name) for name in ("numpy", "opendp", "polars", "narwhals")},

@@ -45,7 +45,7 @@ _OPTIONS = (
 
 @method(
     "annealing",
-    title="A search by annealing from the groups of a fast method: less loss than ona-star in about twice its time",
+    title="A search by annealing from the groups of another method; the number of sweeps sets its work",
     complexity="that of the start + sweeps n k d",
     guarantees=(NeverWorse("never worse than its start", "ona-star"),),
     reference="beyond the papers",

@@ -6,7 +6,7 @@ whose combination of values occurs k times need no suppression; a combination wi
 surplus, one with fewer than 2k can also be dissolved. Every other record takes part in a *pattern*: a set of suppressed
 columns together with the values of the others.
 
-A greedy choice opens the pattern with the least price for each record; up to some thousand patterns an integer program
+A greedy choice opens the pattern with the least price for each record; up to a few thousand patterns an integer program
 then selects patterns and the records in them. Patterns suppress few columns at first, more only while a record has
 none.
 
