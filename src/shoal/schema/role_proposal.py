@@ -20,6 +20,7 @@ from shoal.schema.column_words import (
     DURATIONS,
     FEWEST_RECORDS,
     NUMBER_WORDS,
+    PERSON_WORDS,
     Meaning,
     differs_enough,
     first_with,
@@ -27,11 +28,13 @@ from shoal.schema.column_words import (
     is_weak,
     looks_like_identifier,
     named_as_person,
+    plain_words,
     words_of,
 )
 from shoal.schema.columns import DROPPED, Column, Kind, Role
 from shoal.schema.constant_columns import constant_columns
 from shoal.schema.kind_proposal import falls_from_zero, propose_kind
+from shoal.schema.neighbours import Neighbours
 from shoal.schema.person_numbers import RepeatedNumber
 from shoal.schema.value_patterns import IDENTIFYING, form_of
 from shoal.schema.value_roles import has_fractions, is_measurement, role_of_categories
@@ -103,7 +106,8 @@ def _numbers_persons(series: nw.Series[Any], label: str) -> tuple[Role, str] | N
     """
     if not differs_enough(series) or len(series) < FEWEST_RECORDS or has_fractions(series):
         return None
-    if named_as_person(series.name):
+    person = series.dtype.is_numeric() and len(plain_words(series.name)) == 1
+    if named_as_person(series.name) or (person and plain_words(series.name)[0] in PERSON_WORDS):
         return Role.IDENTIFIER, "its name is that of a number of persons"
     words = words_of(label)
     called = set(words) & NUMBER_WORDS - AMBIGUOUS or "identifier" in words
@@ -206,6 +210,7 @@ def with_relatives(table: Table, columns: list[Column]) -> list[Column]:
     decided = {column.name: column.role for column in columns if not _is_open(column) and column.role not in plain}
     scales = _answer_scales(table, columns)
     persons = sum(role == Role.QUASI for role in decided.values()) >= PERSON_COLUMNS
+    neighbours = Neighbours(table, columns, decided)
     heights = any(_HEIGHT & set(words_of(name)) for name in table.names)
     found = []
     for column in columns:
@@ -218,10 +223,15 @@ def with_relatives(table: Table, columns: list[Column]) -> list[Column]:
             elif not column.role_stated and column.name in scales:
                 reason = f"{scales[column.name]} columns share this scale of answers"
                 column = _with_role(column, Role.CONFIDENTIAL, reason)
+            elif not column.role_stated and (beside := neighbours.role(column.name)) is not None:
+                column = _with_role(column, *beside)
             elif not column.role_stated and persons and _marks_year(table, column.name):
                 column = _with_role(column, Role.QUASI, "it marks a year")
             elif not column.role_stated and persons and column.kind == Kind.NUMERIC and _measures(table, column.name):
                 reason = "it measures something about a person, and nothing says that others know it"
+                column = _with_role(column, Role.CONFIDENTIAL, reason)
+            elif not column.role_stated and persons and neighbours.explained(column.name):
+                reason = "the others seem to explain it: it has few values and is the first or the last column"
                 column = _with_role(column, Role.CONFIDENTIAL, reason)
         found.append(column)
     decided |= {column.name: column.role for column in found if column.role_stated and column.role not in plain}
