@@ -13,7 +13,7 @@ import pytest
 
 from shoal import dp
 from shoal.core.progress import SILENT
-from shoal.dp import audits, interval_mechanism, mechanisms, small_db_accuracy
+from shoal.dp import audits, interval_mechanism, mechanisms, private_mondrian, small_db_accuracy
 from shoal.dp.accountant import Accountant, rounded_down
 from shoal.dp.declaration import Declaration
 from shoal.dp.declared_values import declared_numbers
@@ -165,6 +165,14 @@ def test_the_budget_of_mondrian_is_divided_as_the_page_says():
     counts = dp.mondrian(codes, (64, 64), k=40, epsilon=100.0, means=False)
     assert (counts.means, counts.accountant.spends[-1].epsilon) == (None, 50.0)
     assert counts.counts.sum() == pytest.approx(400, abs=5)
+
+
+def test_the_counts_of_private_mondrian_have_the_noise_for_one_record(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(private_mondrian, "integer_noise", lambda *drawing: drawn.append(drawing) or drawing[0])
+    dp.mondrian(np.arange(400)[:, None] % 64, (64,), k=100, epsilon=100.0)
+    assert [(values.tolist(), sensitivity) for values, sensitivity, _ in drawn] == [([400], 1)] * 2
+    assert [epsilon for *_, epsilon in drawn] == pytest.approx([5.0, 10.0])  # one level, hence no share of others
 
 
 def test_a_small_part_joins_the_nearest_group_at_their_mean():
@@ -354,6 +362,15 @@ def test_half_of_epsilon_safe_goes_to_the_boxes():
 def test_a_tail_begins_above_its_fraction():
     # with beta = 1/2 and epsilon = ln 2 three of four records are exactly the fraction that is excluded
     assert dp.safe_delta(k=3, beta=0.5, epsilon=math.log(2)) == pytest.approx(5 / 16)
+    # with beta = 1/10 and epsilon = ln 1.8 one of two is; the tails of fewer than k / fraction - 1 records do not count
+    for k in (1, 2, 3):
+        fewer = sum(math.comb(2 * k, j) * 0.1**j * 0.9 ** (2 * k - j) for j in range(k))
+        assert dp.safe_delta(k=k, beta=0.1, epsilon=math.log(1.8)) == pytest.approx(1 - fewer)
+    assert dp.safe_delta(k=3, beta=0.5, epsilon=50.0) == 0.0
+
+
+def test_the_number_of_intervals_reads_alpha_as_a_fraction_of_at_most_a_million():
+    assert [dp.max_intervals(alpha) for alpha in (1 / 3, 1 / 3 - 5e-8, 1 / 3 - 5e-7)] == [24, 24, 25]
 
 
 def test_sensitivities_of_queries_that_count_or_average():

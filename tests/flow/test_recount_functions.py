@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.api import checks
 from shoal.core.requirement_violation import ALPHA, DISTINCT
 from shoal.errors import GroupTooSmall, ParameterError, ShoalError
 from shoal.flow import person_requirements as by_persons
@@ -21,6 +22,7 @@ from shoal.privacy.person_joins import PersonRequirements
 from shoal.schema.columns import Column, Kind, Role, Schema
 from shoal.schema.requirements import Of, Requirements
 from shoal.tables import Table
+from shoal.tables.files import write_directly
 
 UNITS = np.array([0, 0, 1, 1])
 INDEX = UnitIndex(UNITS, None, np.array([0, 1, 0, 1]))
@@ -152,6 +154,23 @@ def test_options_of_an_assessment_at_their_limits():
     assert list(shoal.assess(table, confidential_as="joint", **given).columns) == ["a x b"]
 
 
+def test_special_uniques_are_sought_only_where_they_are_asked_for():
+    table = pl.DataFrame({"age": [1, 1, 2], "sex": [1, 2, 2]})
+    asked = shoal.assess(table, quasi=["age", "sex"], special_uniques=True)
+    assert (shoal.assess(table, quasi=["age", "sex"]).special_uniques, asked.special_uniques is None) == (None, False)
+
+
+def test_a_file_is_assessed_in_parts_unless_something_needs_the_whole(tmp_path, monkeypatch):
+    read, usual = [], checks.assessed_in_parts
+    monkeypatch.setattr(checks, "assessed_in_parts", lambda *given, **more: read.append(1) or usual(*given, **more))
+    path = tmp_path / "table.csv"
+    path.write_text("age\n1\n1\n", encoding="utf-8")
+    for options, parts in (({}, [1]), ({"sampling_fraction": 0.5}, []), ({"missing_semantics": "wildcard"}, [])):
+        read.clear()
+        assert shoal.assess(path, quasi=["age"], **options).k == 2
+        assert read == parts
+
+
 def test_overlapping_classes_are_explained_only_where_there_are_some():
     table = pl.DataFrame({"age": [1, 1, 2, None]})
     found = {
@@ -187,3 +206,40 @@ def test_k_counts_the_sampling_weight_only_where_it_is_released_with_a_change():
         assert replace(found, k_with_weight=with_weight, weight_counts=counts).satisfies_k(2) is expected
     assert found.to_dict()["risk"] == found.risk.to_dict()
     assert replace(found, risk=None).to_dict()["risk"] is None
+
+
+def test_a_sampling_weight_that_is_grouped_must_be_as_frequent_as_k():
+    weighted = replace(PLAIN, sampling_weight="a")
+    classes = released.recount_table(TABLE, weighted, Requirements(k=2), None, None)
+    assert (classes.classes.k, classes.with_weight.k) == (4, 2)
+    with pytest.raises(GroupTooSmall, match='with the sampling weight "a"'):
+        released.recount_table(TABLE, weighted, Requirements(k=3), None, None)
+    unchanged = replace(weighted, release_weight="unchanged")
+    assert released.recount_table(TABLE, unchanged, Requirements(k=3), None, None).with_weight.k == 2
+
+
+LINKED = Schema(
+    (Column("p", Role.UNIT, Kind.NOMINAL), Column("age", Role.QUASI, Kind.NUMERIC)), keep_links=True, unnamed=Role.OTHER
+)
+
+
+def recounted(tmp_path, codes, ages, requirements, persons):
+    table = Table.from_native(pl.DataFrame({"p": codes, "age": ages}))
+    path = tmp_path / "released.parquet"
+    write_directly(table, path, target=path)
+    return recount_file.recount_file(path, path, table, LINKED, requirements, persons.unit, persons=persons)
+
+
+def test_the_codes_of_a_file_stand_for_one_person_each(tmp_path):
+    assert recounted(tmp_path, [7, 7, 3, 3], [1, 1, 1, 1], Requirements(k=2), INDEX).class_units.tolist() == [2]
+    for codes in ([7, 7, 3, 4], [7, 7, 7, 7], [7, 3, 7, 3]):
+        with pytest.raises(ShoalError, match="not one for each person"):
+            recounted(tmp_path, codes, [1, 1, 1, 1], Requirements(k=2), INDEX)
+
+
+def test_histories_of_a_file_with_codes_follow_the_order_of_its_rows(tmp_path):
+    histories = Requirements(k=2, of="histories")
+    turned = replace(INDEX, order=np.array([0, 1, 1, 0]))  # what was meant; readers see the order of the rows only
+    assert recounted(tmp_path, [7, 7, 3, 3], [1, 2, 1, 2], histories, turned).class_units.min() == 2
+    with pytest.raises(GroupTooSmall):
+        recounted(tmp_path, [7, 7, 3, 3], [1, 2, 2, 1], histories, turned)

@@ -76,6 +76,23 @@ def test_large_groups_exchange_with_few_records_and_few_steps():
     assert steps[0] > naive.STEPS
 
 
+def test_a_group_takes_at_most_16_steps_before_its_neighbours_are_sought_again(monkeypatch):
+    """A group of one value that needs twenty, beside a group of forty different ones: 19 exchanges in two calls."""
+    points = np.random.default_rng(0).normal(size=(80, 2))
+    labels, values = np.repeat([0, 1], 40), np.concatenate([np.zeros(40, np.int64), np.arange(40)])
+    table = build_requirement_table(Requirements(l=20), [Values("a", values, 40, equal_distance(40))])
+    calls, usual = [], enforcement.exchange
+
+    def exchange(*arguments):
+        calls.append(usual(*arguments))
+        return calls[-1]
+
+    monkeypatch.setattr(enforcement, "exchange", exchange)
+    found = repair_violating(points, labels, 40, values[:, None], table)
+    assert calls[:2] == [naive.STEPS, 19 - naive.STEPS]
+    assert (found.exchanges, found.merges) == (19, 0)
+
+
 @pytest.mark.parametrize(("largest", "steps"), [(64, (2, 0)), (65, (0, 1))])
 def test_groups_above_64_records_are_only_merged(largest, steps):
     points, labels, codes, table, violation = scene(3, {"l": 2}, n=5 + largest, k=5)

@@ -117,6 +117,7 @@ def one_mean(low, mean, high, size, draw=0.5, **options):
 def test_means_that_no_base_fits_stay_as_they_are():
     assert one_mean(0.0, 5e-324, 1e-323, 3) == 5e-324  # below the smallest base
     assert one_mean(1e15, 1e15 + 0.375, 1e15 + 1, 3) == 1e15 + 0.375  # more than 2^52 times the base
+    assert one_mean(5e14, 5e14 + 0.0625, 5e14 + 0.375, 3) == 5e14 + 0.0625  # its multiple would be 5e14 + 0.1
     assert one_mean(0.8631789223498866, 0.8631789223498867, 0.8631789223498867, 5) == 0.8631789223498867
     assert one_mean(4e14, 4e14 + 0.3125, 4e14 + 1, 3, draw=0.0) == 4e14 + 0.2  # less
 
