@@ -22,12 +22,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 from kept import keep, kept, write_tables
 
 from shoal.core.frequency_errors import frequency_errors
+from shoal.core.group_statistics import group_modes
 from shoal.core.grouping import Grouping
 from shoal.core.row_classes import within_group_distance
 from shoal.datasets import adult_categories, category_codes
 from shoal.methods.nominal.table_representatives import table_representatives
 from shoal.methods.running import run
-from shoal.recoding import group_modes
 
 K = 3
 NURSERY = (3, 5, 4, 4, 3, 2, 3, 3)

@@ -169,8 +169,12 @@ def main():
                 if proven(found):
                     break
     if chosen.docs:
-        results = kept(RESULTS)
-        write_tables(PAGE, {"set-partition": table(results), "larger tables": large_table(results)})
+        write_page()
+
+
+def write_page():
+    results = kept(RESULTS)
+    write_tables(PAGE, {"set-partition": table(results), "larger tables": large_table(results)})
 
 
 if __name__ == "__main__":

@@ -26,3 +26,9 @@ def write_tables(page, tables):
         before, rest = text.split(begin, 1)
         text = "\n".join([before + begin, "", *lines, "", end]) + rest.split(end, 1)[1]
     page.write_text(text, encoding="utf-8")
+
+
+def shown(page, name):
+    """The lines of a page between the marks of a name."""
+    text = page.read_text(encoding="utf-8").split(f"<!-- generated: {name} -->\n\n", 1)[1]
+    return text.split("\n\n<!-- end -->", 1)[0]

@@ -102,7 +102,7 @@ def write_small(results):
     write_tables(HERE / "methods" / "partition.md", {"small": lines})
 
 
-if __name__ == "__main__":
+def main():
     if "curve" in sys.argv:
         for table_name in [name for name in TITLES if name in sys.argv] or TITLES:
             measure_curve(table_name)
@@ -111,3 +111,7 @@ if __name__ == "__main__":
     if "--docs" in sys.argv:
         write_curves(kept(RESULTS))
         write_small(kept(RESULTS))
+
+
+if __name__ == "__main__":
+    main()

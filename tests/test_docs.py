@@ -15,8 +15,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+def load(name, folder="docs"):
+    spec = importlib.util.spec_from_file_location(name, ROOT / folder / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(ROOT / "docs"))  # scripts there may import each other
     try:
@@ -38,6 +38,57 @@ def test_the_pages_of_methods_match_the_registry():
 def test_the_page_of_printed_figures_shows_the_stored_ones():
     script = load("reproduction_page")
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/reproduction.py --docs"
+
+
+OF_STORED_FIGURES = [  # scripts that write tables of docs/methods and docs/validation, and what they are called with
+    ("docs", "reproduction_distance", ["cells", "cuts", "simulated"]),
+    ("docs", "reproduction_pca", ["--docs"]),
+    ("docs", "reproduction_pca_studies", ["--docs"]),
+    ("docs", "reproduction_nominal", ["--tables"]),
+    ("docs", "reproduction_nominal_studies", None),
+    ("docs", "reproduction_partition", ["--docs"]),
+    ("benchmarks", "nominal", ["--docs"]),
+    ("benchmarks", "optimal", None),
+    ("benchmarks", "distance", None),
+]
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "arguments"), OF_STORED_FIGURES, ids=[name for _, name, _ in OF_STORED_FIGURES]
+)
+def test_the_tables_of_methods_show_the_stored_figures(folder, name, arguments, monkeypatch):
+    script, shown = load(name, folder), load("kept").shown
+    found = []
+
+    def compare(page, tables):
+        found.extend((page.name, mark, shown(page, mark) == "\n".join(lines)) for mark, lines in tables.items())
+
+    monkeypatch.setattr(script, "write_tables", compare)
+    monkeypatch.setattr(script, "chart", lambda *_, **__: None, raising=False)
+    if arguments is None:
+        script.write_page()
+    else:
+        monkeypatch.setattr(sys, "argv", [name, *arguments])
+        script.main()
+    assert found
+    assert [(page, mark) for page, mark, same in found if not same] == [], (
+        f"run {folder}/{name}.py, see its first lines"
+    )
+
+
+FIGURE = re.compile(r"\| *[-+]?\d+\.\d+ *\|")
+GENERATED = re.compile(r"<!-- generated: [^>]*-->.*?<!-- end -->", re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "page",
+    sorted((ROOT / "docs").glob("methods/*.md")) + sorted((ROOT / "docs").glob("validation/*.md")),
+    ids=lambda page: f"{page.parent.name}-{page.stem}",
+)
+def test_no_table_of_figures_is_written_by_hand(page):
+    by_hand = GENERATED.sub("", page.read_text(encoding="utf-8"))
+    assert FIGURE.search("| census | 2.760 |")
+    assert FIGURE.findall(by_hand) == []
 
 
 def test_every_method_has_a_small_figure():

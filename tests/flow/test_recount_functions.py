@@ -204,6 +204,14 @@ def test_k_counts_the_sampling_weight_only_where_it_is_released_with_a_change():
     found = shoal.assess(pl.DataFrame({"age": [1, 1, 2, 2]}), quasi=["age"])
     for with_weight, counts, expected in ((2, True, True), (1, True, False), (1, False, True), (None, True, True)):
         assert replace(found, k_with_weight=with_weight, weight_counts=counts).satisfies_k(2) is expected
+    assert found.k_with_weight is None
+    table = pl.DataFrame({"age": [1, 1, 1, 1, 1], "w": [1, 1, 1, 2, 2]})
+    for release_weight, counts in (("grouped", True), ("unchanged", False)):
+        weighted = shoal.assess(table, quasi=["age"], sampling_weight="w", release_weight=release_weight)
+        assert (weighted.k, weighted.k_with_weight, weighted.weight_counts) == (5, 2, counts)
+    assert shoal.verify(table, 2, quasi=["age"], sampling_weight="w").k == 5
+    with pytest.raises(GroupTooSmall, match=r"with the sampling weight, the smallest class has 2 of 5 records"):
+        shoal.verify(table, 3, quasi=["age"], sampling_weight="w")
     assert found.to_dict()["risk"] == found.risk.to_dict()
     assert replace(found, risk=None).to_dict()["risk"] is None
 
