@@ -55,8 +55,32 @@ def releases():
 @pytest.mark.parametrize("which", [0, 1])
 def test_every_text_of_a_report_is_german(releases, which, public):
     release = releases[which]
-    english = render_report(release.released, None if public else release._paired_original(), public=public)
+    assert (
+        untranslated(
+            render_report(release.released, None if public else release._paired_original(), public=public), release
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize("population", ["table", 5_000])
+def test_every_text_about_outside_data_is_german(releases, population):
+    from shoal.report.outside_data import outside_data
+
+    release, others = releases[0], shoal.datasets.patients(300, missing=0.1)
+    outside = outside_data(
+        others if population == "table" else population, None, others[120:], records=120, schema=release.schema,
+        options={},
+    )  # fmt: skip
+    english = render_report(release.released, release._paired_original(), outside=outside)
+    assert "Opinion 05/2014" in english
+    assert untranslated(english, release) == []
+
+
+def untranslated(english, release):
+    """The texts of a page that have no German entry."""
     names = {column.name for column in release.schema.columns}
+    missing = []
     drawn = re.compile(rf"\d+ (?:{'|'.join(map(re.escape, names))})")  # a row of a picture: its number and its name
     known = SAME_IN_GERMAN | names
     for text in texts_of_page(english):
@@ -66,9 +90,10 @@ def test_every_text_of_a_report_is_german(releases, which, public):
         sentences = [plain] if catalogue("de").find(plain) else SENTENCES.split(plain)
         for sentence in filter(has_letters, sentences):
             items = [sentence] if catalogue("de").find(sentence) else ITEMS.split(sentence)
-            assert [
+            missing += [
                 item for item in items if has_letters(item) and not catalogue("de").find(item) and item not in known
-            ] == []
+            ]
+    return missing
 
 
 def test_names_of_the_data_are_not_translated(monkeypatch):

@@ -99,7 +99,8 @@ class PartitionedRelease(Release):
 
     def report(
         self, path: str | Path, *, public: bool = False, original: Any = None, title: str | None = None,
-        language: str = "en", overwrite: bool = False, progress: Progress = SILENT,
+        language: str = "en", population: Any = None, sampling_fraction: float | None = None, control: Any = None,
+        overwrite: bool = False, progress: Progress = SILENT,
     ) -> Path:  # fmt: skip
         """Write the report as one HTML file that opens offline.
 
@@ -113,6 +114,8 @@ class PartitionedRelease(Release):
         original
             The path of the original, for a release that was copied; not read for a public report, nor where rows were
             released in a random order.
+        population, sampling_fraction, control
+            Not possible: they need all classes, not a sample of them.
         progress
             Progress callback.
         """
@@ -121,6 +124,11 @@ class PartitionedRelease(Release):
         from shoal.report.reported_file import ReportedFile
         from shoal.tables.targets import check_report
 
+        if any(given is not None for given in (population, sampling_fraction, control)):
+            raise ParameterError(
+                "the report of a release in parts measures a sample of its classes, and population, sampling_fraction "
+                'and control need all of them; leave them out, or protect the table with engine="local"'
+            )
         path, place = Path(path), self.paths[0]
         source = self._source if original is None else Path(original)
         before = None if public or source is None else open_parts(source)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from shoal.flow.holder_record import HolderRecord
     from shoal.flow.kept_moments import KeptMoments
     from shoal.privacy.assessment import Assessment
+    from shoal.report.outside_data import OutsideData
     from shoal.tables.table import FileNumber
     from shoal.tables.written import WrittenFile
 
@@ -252,6 +253,9 @@ class Release:
         run_file: str | Path | None = None,
         title: str | None = None,
         language: str = "en",
+        population: Any = None,
+        sampling_fraction: float | None = None,
+        control: Any = None,
         overwrite: bool = False,
     ) -> list[Path]:
         """Write table, manifest, holder's record and, if requested, reports and run file; all of them or none.
@@ -282,6 +286,8 @@ class Release:
             The title of the reports; they also state the name of the table, its SHA-256 and the date.
         language
             The language of the reports, ``en`` or ``de``.
+        population, sampling_fraction, control
+            As in :meth:`report`, for the report for the data holder.
         overwrite
             Whether existing files are replaced; if not, one of them raises :class:`shoal.errors.FileProblem`.
 
@@ -298,8 +304,9 @@ class Release:
         record = self._record_path(path, holder_record)
         manifest = check_targets(
             path if table is None else str(table), manifest, report, public_report=public_report, holder_record=record,
-            run_file=run_file, inputs=self._inputs(), overwrite=overwrite,
+            run_file=run_file, inputs=[*self._inputs(), *_files_of(population, control)], overwrite=overwrite,
         )  # fmt: skip
+        outside = self._outside(population, sampling_fraction, control, reported=report is not None)
         stored = self._stored(path if table is None else None)
         found: list[WrittenFile | WrittenTable] = []
         writers: dict[Path, Callable[[Path], None]] = {}
@@ -310,7 +317,7 @@ class Release:
             writers[record] = self._record_writer(found)
         if report is not None:
             writers[Path(report)] = self._report_writer(
-                self._original, public=False, title=title, language=language, path=path, found=found
+                self._original, public=False, title=title, language=language, path=path, found=found, outside=outside
             )
         if public_report is not None:
             writers[Path(public_report)] = self._report_writer(
@@ -320,7 +327,8 @@ class Release:
             if table is not None:
                 raise ParameterError("a run file names files; write the table to a file to save a run file with it")
             outputs = {"manifest": manifest, "report": report, "public_report": public_report}
-            text = self._run_text(Path(run_file), path, record, outputs, title, language)
+            known = {"population": population, "sampling_fraction": sampling_fraction, "control": control}
+            text = self._run_text(Path(run_file), path, record, outputs, known, {"title": title, "language": language})
             writers[Path(run_file)] = lambda temporary: write_text(temporary, text)
         confidential = [Path(place) for place in (record, report, run_file) if place is not None]
         if table is None:
@@ -344,6 +352,9 @@ class Release:
         original: Any = None,
         title: str | None = None,
         language: str = "en",
+        population: Any = None,
+        sampling_fraction: float | None = None,
+        control: Any = None,
         overwrite: bool = False,
     ) -> Path:
         """Write the report as one HTML file that opens offline.
@@ -360,6 +371,15 @@ class Release:
             The title of the report.
         language
             The language of the report, ``en`` or ``de``.
+        population
+            The number of individuals of the population of which the table is a sample, or a table of them (a DataFrame
+            or a file), for the risk of a journalist. Not for a public report.
+        sampling_fraction
+            The share of the population that the table is, instead of its size.
+        control
+            A table of people of the same population who are not in the release (a DataFrame or a file): the baseline of
+            singling out, linkability, membership and inference, which are measured with it only. Not for a public
+            report.
         overwrite
             Whether an existing file is replaced; if not, it raises :class:`shoal.errors.FileProblem`.
 
@@ -371,9 +391,12 @@ class Release:
         from shoal.tables.targets import check_report
 
         path = Path(path)
-        check_report(path, self._inputs(), overwrite=overwrite)
+        check_report(path, [*self._inputs(), *_files_of(population, control)], overwrite=overwrite)
         given = self._original if original is None else Table.from_native(original)
-        writer = self._report_writer(None if public else given, public=public, title=title, language=language)
+        outside = self._outside(population, sampling_fraction, control, reported=not public)
+        writer = self._report_writer(
+            None if public else given, public=public, title=title, language=language, outside=outside
+        )
         write_files({path: writer}, private=() if public else (path,))
         return path
 
@@ -429,8 +452,8 @@ class Release:
         table: Path,
         record: Path | None,
         outputs: Mapping[str, str | Path | None],
-        title: str | None,
-        language: str,
+        known: Mapping[str, Any],
+        texts: Mapping[str, Any],
     ) -> str:
         """Return the text of the run file: the plan as it was resolved, and the files that were read and written."""
         from shoal.flow.resolved import resolved_call
@@ -444,9 +467,28 @@ class Release:
         plan = replace(self.released.stated_plan, method=resolved_call(self.plan.method, self.released.runs))
         places = {name: None if place is None else Path(place) for name, place in outputs.items()}
         record = Path("none") if record is None else record
-        output = OutputFiles(table, holder_record=record, title=title, language=language, **places)
+        output = OutputFiles(table, holder_record=record, title=texts["title"], language=texts["language"], **places)
         accept = Accepted(**dict.fromkeys(self._accepted, True))
-        return format_run(RunFile(plan, InputFiles(source, self._previous), output, accept), run_file.parent)
+        inputs = InputFiles(source, self._previous, **_stated_outside(known))
+        return format_run(RunFile(plan, inputs, output, accept), run_file.parent)
+
+    def _outside(
+        self, population: Any, sampling_fraction: float | None, control: Any, *, reported: bool
+    ) -> OutsideData | None:
+        """Return what is known of the population and a control table; raises where no report would show it."""
+        if population is None and sampling_fraction is None and control is None:
+            return None
+        if not reported:
+            raise ParameterError(
+                "population, sampling_fraction and control are for the report for the data holder; request it with "
+                "report= (command line: --report), or leave them out"
+            )
+        from shoal.report.outside_data import outside_data
+
+        return outside_data(
+            population, sampling_fraction, control, records=self.table.n_rows, schema=self.schema,
+            options=self.plan.reading.given(),
+        )  # fmt: skip
 
     def _needed_original(self) -> Table:
         if self._original is None:
@@ -490,6 +532,7 @@ class Release:
         language: str,
         path: Path | None = None,
         found: Sequence[WrittenFile | WrittenTable] = (),
+        outside: OutsideData | None = None,
     ) -> Callable[[Path], None]:
         """Return what writes a report; ``path`` is the table beside it, and ``found`` its bytes once it is written."""
 
@@ -501,11 +544,31 @@ class Release:
             digest = str(found[0].as_dict().get("sha256", "")) if found else ""
             file = None if path is None else ReportedFile(path.name, digest)
             text = render_report(
-                self.released, paired, public=public, title=title, file=file, language=language
-            )  # fmt: skip
+                self.released, paired, public=public, title=title, file=file, language=language, outside=outside
+            )
             write_text(target, text)
 
         return write
+
+
+def _files_of(*given: Any) -> list[Path]:
+    """Return the files among tables, numbers and paths, which no output may replace."""
+    return [Path(one) for one in given if isinstance(one, str | Path) and not _is_number(one)]
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, int) or (isinstance(given, str) and given.strip().replace(",", "").isdecimal())
+
+
+def _stated_outside(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return population and control as a run file states them: numbers and files."""
+    found = {name: value for name, value in known.items() if value is not None}
+    if _is_number(found.get("population")):
+        found["individuals"] = int(str(found.pop("population")).strip().replace(",", ""))
+    for name in ("population", "control"):
+        if not isinstance(found.get(name, ""), str | Path):
+            raise ParameterError(f"a run file names files; give {name} as a file to save a run file with it")
+    return found
 
 
 def _return_memory(records: int) -> None:

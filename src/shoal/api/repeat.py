@@ -95,7 +95,8 @@ def run_inputs(run: RunFile) -> list[Path]:
     hierarchies = [
         Path(column.hierarchy) for column in run.plan.schema.columns if isinstance(column.hierarchy, str | Path)
     ]
-    return [run.input.file, *([] if run.input.previous is None else [run.input.previous]), *hierarchies]
+    further = (run.input.previous, run.input.population, run.input.control)
+    return [run.input.file, *(path for path in further if path is not None), *hierarchies]
 
 
 def run_again(
@@ -143,5 +144,7 @@ def run_again(
     written = release.write(
         output.table, manifest=manifest, holder_record=record or "none", report=output.report,
         public_report=output.public_report, title=output.title, language=output.language, overwrite=overwrite,
+        population=run.input.population if run.input.individuals is None else run.input.individuals,
+        sampling_fraction=run.input.sampling_fraction, control=run.input.control,
     )  # fmt: skip
     return release, written, [place for place in (record, output.report) if place is not None]

@@ -65,6 +65,15 @@ Population = Annotated[
 SamplingFraction = Annotated[
     float | None, typer.Option(help="Share of the population that the table is, for example 0.01.")
 ]
+ReportedPopulation = Annotated[
+    str | None,
+    typer.Option(
+        "--population", metavar="N|FILE", help="For --report: individuals of the population, or a table of them."
+    ),
+]
+ReportedFraction = Annotated[
+    float | None, typer.Option("--sampling-fraction", help="For --report: share of the population that the table is.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli import flags
+from shoal.errors import ParameterError
 
 
 @flags.command("roles", "persons", "histories", "treatment", "models", "reading", "output")
@@ -36,6 +37,12 @@ def protect_command(
     title: Annotated[str | None, typer.Option(help="Title of the reports.", metavar="TEXT")] = None,
     language: Annotated[
         str | None, typer.Option(help="Language of the reports, en or de; that of the environment if not given.")
+    ] = None,
+    population: flags.ReportedPopulation = None,
+    sampling_fraction: flags.ReportedFraction = None,
+    control: Annotated[
+        Path | None,
+        typer.Option(help="For --report: table of persons who are not in the release, as in shoal evaluate."),
     ] = None,
     max_suppressed: Annotated[
         float | None,
@@ -124,7 +131,8 @@ def protect_command(
         if uses_engine(engine, file, output):
             files = {
                 "--report": report, "--public-report": public_report, "--holder-record": holder_record, "--save": save,
-                "--manifest": manifest,
+                "--manifest": manifest, "--population": population, "--sampling-fraction": sampling_fraction,
+                "--control": control,
             }  # fmt: skip
             protect_by_engine(
                 given, file, k, arguments | {"engine": engine, "output": output, "overwrite": force}, files,
@@ -142,9 +150,13 @@ def protect_command(
             public_report=public_report,
             holder_record=record,
             run_file=save,
-            inputs=given.inputs(file, previous),
+            inputs=given.inputs(file, previous, control),
             overwrite=force,
         )
+        if report is None and not (population is None and sampling_fraction is None and control is None):
+            raise ParameterError(
+                "--population, --sampling-fraction and --control are for the report; name it: --report"
+            )
         with given.progress() as progress, _compiling(method, given):
             release = protect(file, k, **arguments, read_identifiers=record is not None, progress=progress)
             progress.stage("writing")
@@ -157,6 +169,9 @@ def protect_command(
                 run_file=save,
                 title=title,
                 language=language or flags.language(),
+                population=population,
+                sampling_fraction=sampling_fraction,
+                control=control,
                 overwrite=force,
             )
     if given.json:
@@ -191,7 +206,7 @@ def method_options(method: str, texts: list[str] | None, max_suppressed: float |
         name, sign, value = text.partition("=")
         key = name.strip().replace("-", "_")
         if not sign:
-            raise shoal.errors.ParameterError(f"--option {text}: write it as NAME=VALUE")
+            raise ParameterError(f"--option {text}: write it as NAME=VALUE")
         if key not in info.options:
             info.check_options({key: value})
         values[key] = info.options[key].parse(value.strip())

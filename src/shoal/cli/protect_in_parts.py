@@ -21,7 +21,7 @@ def uses_engine(engine: str, file: Path, output: Path) -> bool:
 
 
 def protect_by_engine(
-    given: Given, file: Path, k: int, arguments: Mapping[str, Any], files: Mapping[str, Path | str | None],
+    given: Given, file: Path, k: int, arguments: Mapping[str, Any], files: Mapping[str, Path | str | float | None],
     texts: Mapping[str, Any],
 ) -> None:  # fmt: skip
     """Protect a table in parts, and print what was achieved.
@@ -33,7 +33,7 @@ def protect_by_engine(
     file, k, arguments
         The arguments of :func:`shoal.protect`.
     files
-        Further output files that were asked for, by option; only reports are written beside a release in parts.
+        Further files that were named, by option; only reports are written beside a release in parts.
     texts
         Title and language of the reports.
     """
@@ -42,7 +42,7 @@ def protect_by_engine(
     from shoal.cli.terminal import draw_parts_release
     from shoal.tables.targets import check_report
 
-    asked = [(Path(path), public) for option, public in REPORTS.items() if (path := files[option]) is not None]
+    asked = [(Path(str(path)), public) for option, public in REPORTS.items() if (path := files[option]) is not None]
     reports = dict(asked)
     for path in reports:
         check_report(path, given.inputs(file, arguments["previous"]), overwrite=arguments["overwrite"])

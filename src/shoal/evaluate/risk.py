@@ -338,9 +338,9 @@ def risk(
         attacks += attribute_disclosure(labels, paired_confidential, units=units, width=width, seed=seed)
     else:
         controlled = [replace(pair, original=part) for pair, part in zip(pairs, values, strict=True)]
-        attacks += _controlled(
+        attacks += controlled_attacks(
             matcher, paired_confidential, controlled, columns,
-            (units, None if units is None else _control_units(others, schema)),
+            (units, None if units is None else control_units(others, schema)),
             {"width": width, "sample": sample, "seed": seed}, progress,
         )  # fmt: skip
     return Risk(classes, tuple(attacks), columns, () if units is None else (BY_PERSONS,), backend=backend)
@@ -366,18 +366,34 @@ def _linkages(
     return attacks if units is None else [*attacks, person_linkage(paired, units, matcher=matcher, **options)]
 
 
-def _control_units(control: Table, schema: Schema | None) -> NDArray[np.int64] | None:
+def control_units(control: Table, schema: Schema | None) -> NDArray[np.int64] | None:
     """Return the person of each record of a control table; None where it has no such column, so that each is one."""
     if schema is None or schema.unit is None or schema.unit not in control.names:
         return None
     return class_labels(control, [schema.unit])
 
 
-def _controlled(  # noqa: PLR0917 - both tables, and what is known about them
+def controlled_attacks(  # noqa: PLR0917 - both tables, and what is known about them
     matcher: Matcher, confidential: Sequence[PairedColumn], control: Sequence[PairedColumn],
-    columns: Mapping[str, Contribution], units: Units, further: dict[str, Any], progress: Progress,
+    columns: Mapping[str, Contribution], units: Units, further: dict[str, Any], progress: Progress = SILENT,
 ) -> list[Attack]:  # fmt: skip
-    """Return the attacks that are compared with people who are not in the release."""
+    """Return the attacks that are compared with people who are not in the release.
+
+    Parameters
+    ----------
+    matcher, confidential
+        The classes of the release, and its confidential columns.
+    control
+        The same columns of the control table (as ``original``), quasi-identifiers first.
+    columns
+        The contribution of each quasi-identifier.
+    units
+        The persons of the records of both tables, where persons have several.
+    further
+        Width, sample and seed of attribute inference.
+    progress
+        Progress callback.
+    """
     progress.stage("singling out, linkability, membership")
     count = len(matcher.columns)
     shares = {name: column.contribution for name, column in columns.items()}

@@ -17,6 +17,7 @@ from shoal.report.evidence import Evidence, measure_evidence
 from shoal.report.figures import bar, group_sizes, heat_map, histogram, two_bars
 from shoal.report.findings import applied_recodes, findings_for_information, findings_to_decide, public_findings
 from shoal.report.histograms import min_bar_records
+from shoal.report.outside_data import OutsideData, criterion_rows
 from shoal.report.persons_table import person_rows
 from shoal.report.reported_file import ReportedFile, report_date
 from shoal.schema.columns import Missing, Recode, Role
@@ -70,6 +71,11 @@ _CORRELATION = (
     "Pearson's correlation of numbers and ordered categories, −1 to 1; each pair over the records in which both are "
     "known."
 )
+_GIVEN = {
+    "sampling weights": "given the sampling weights",
+    "size of the population": "by a model of the population of which only the size is known",
+    "population table": "counted in a table of the population",
+}
 _ASSOCIATION = (
     "Cramér's V of any two columns, numbers cut at the deciles of the released values. 0: no association; 1: one "
     "column determines the other. The records of a group fall into the same cells, which raises the released figures, "
@@ -84,10 +90,11 @@ def page_contents(
     public: bool,
     title: str | None = None,
     file: ReportedFile | None = None,
+    outside: OutsideData | None = None,
 ) -> dict[str, Any]:
     """Return all values that the template of the report reads."""
     manifest, schema = released.manifest, released.schema
-    evidence = measure_evidence(released, None if public else original)
+    evidence = measure_evidence(released, None if public else original, outside=None if public else outside)
     decide = [] if public else findings_to_decide(released, evidence)
     information = public_findings(released) if public else findings_for_information(released, evidence)
     size_figure, size_rows = group_sizes(released.grouping.size_histogram(), "sizes")
@@ -146,6 +153,7 @@ def page_contents(
         "associations": _associations(evidence),
         "risks": _risks(evidence),
         "linkages": _linkages(evidence),
+        "criteria": [] if evidence.attacks is None else criterion_rows(evidence.attacks.controlled),
         "bar": bar,
         "two_bars": two_bars,
     }
@@ -363,7 +371,7 @@ def _risks(evidence: Evidence) -> list[dict[str, Any]]:
                 "Journalist risk, highest",
                 "The same for an intruder who has a register of the population and does not know who is in the table: "
                 "the expectation of 1 divided by the number of individuals of the population with the same values, "
-                "given the sampling weights.",
+                f"{_GIVEN[after.population.source]}.",
                 lambda risk: None if risk.population is None else risk.population.highest,
             ),
             row(

@@ -40,6 +40,7 @@ from shoal.report.column_distributions import ColumnDistribution, column_distrib
 from shoal.report.loss_causes import LossCause, loss_causes
 from shoal.report.lost_categories import LostCategories, lost_categories
 from shoal.report.measured_tables import MeasuredTables, read_tables
+from shoal.report.outside_data import OutsideData, attacks_against_control
 from shoal.schema.columns import Kind, Role, Schema
 from shoal.tables import Table
 
@@ -90,6 +91,8 @@ class Attacks:
         Attribute disclosure of each confidential attribute.
     candidates
         The rows that cover the true values of each person, where cells were suppressed or generalised.
+    controlled
+        Singling out, linkability, membership and inference beside a control table; empty without one.
     """
 
     record_linkage: Attack
@@ -97,6 +100,7 @@ class Attacks:
     intervals: tuple[Attack, ...]
     attributes: tuple[Attack, ...]
     candidates: CandidatesAttack | None = None
+    controlled: tuple[Attack, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,9 @@ class Evidence:
     persons_after: PersonFigures | None = None
 
 
-def measure_evidence(released: Released, original: Table | None = None) -> Evidence:
+def measure_evidence(
+    released: Released, original: Table | None = None, *, outside: OutsideData | None = None
+) -> Evidence:
     """Return the evidence for a release.
 
     Parameters
@@ -158,6 +164,8 @@ def measure_evidence(released: Released, original: Table | None = None) -> Evide
         The release.
     original
         The original table; without it only the released table is measured.
+    outside
+        What is known of the population, and a control table.
 
     Returns
     -------
@@ -181,7 +189,7 @@ def measure_evidence(released: Released, original: Table | None = None) -> Evide
     labels = class_labels(released.table, schema.with_weight)
     evidence = Evidence(
         before=None,
-        after=_class_risk(tables.released, schema, labels),
+        after=_class_risk(tables, tables.released, schema, labels, outside),
         confidential=tuple(_confidential_figures(tables, name, labels, _units(released)) for name in assessed),
         distributions=column_distributions(released, tables),
         lost=lost_categories(released, tables),
@@ -190,13 +198,13 @@ def measure_evidence(released: Released, original: Table | None = None) -> Evide
     )
     evidence = _with_associations(evidence, released, tables, assessed)
     if original is not None and tables.original is not None:
-        before = _class_risk(tables.original, schema, class_labels(original, schema.with_weight))
+        before = _class_risk(tables, tables.original, schema, class_labels(original, schema.with_weight), outside)
         evidence = replace(evidence, before=before, persons_before=_persons(released, original))
         evidence = replace(evidence, sources=_sources(original, released))
         if schema.statistics:
             compared = compare_statistics(schema.statistics, original, released.table)
             evidence = replace(evidence, statistics=compared)
-        evidence = _with_attacks(evidence, released, tables, labels, assessed)
+        evidence = _with_attacks(evidence, released, tables, labels, assessed, outside)
     if len(assessed) < len(confidential):
         note = (
             f"{len(assessed)} of {len(confidential)} confidential attributes were assessed: the table is too large for "
@@ -211,14 +219,17 @@ def _measured_names(schema: Schema, confidential: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*schema.protected, *confidential, *weight]))
 
 
-def _class_risk(table: Table, schema: Schema, labels: Integers) -> ClassRisk:
-    """Return the risk from the sizes of classes; sampling weights add up to the population of the journalist."""
-    weight = schema.released_weight
-    if weight is None:
-        return class_risk(np.bincount(labels))
-    coarse = class_labels(table, schema.protected)
-    people = people_in_classes(table, coarse, weight)
-    return class_risk(np.bincount(labels), coarse=np.bincount(coarse), people=people)
+def _class_risk(
+    tables: MeasuredTables, table: Table, schema: Schema, labels: Integers, outside: OutsideData | None
+) -> ClassRisk:
+    """Return the risk from the sizes of classes, for the journalist by the best that is known of the population."""
+    weight, known = schema.released_weight, outside or OutsideData()
+    coarse = labels if weight is None else class_labels(table, schema.protected)
+    people = None if weight is None else people_in_classes(table, coarse, weight)
+    counted = known.people(tables.original or table, table, coarse, schema)
+    return class_risk(
+        np.bincount(labels), coarse=np.bincount(coarse), counted=counted, people=people, population=known.individuals
+    )
 
 
 def _sources(original: Table, released: Released) -> SpecialUniques | None:
@@ -244,8 +255,9 @@ def _persons(released: Released, table: Table) -> PersonFigures | None:
 
 
 def _with_attacks(
-    evidence: Evidence, released: Released, tables: MeasuredTables, labels: Integers, confidential: Sequence[str]
-) -> Evidence:
+    evidence: Evidence, released: Released, tables: MeasuredTables, labels: Integers, confidential: Sequence[str],
+    outside: OutsideData | None = None,
+) -> Evidence:  # fmt: skip
     names, notes = released.schema.with_weight, list(evidence.notes)
     if released.grouping.n * len(names) > _MAX_CELLS:
         notes.append("No attacks were simulated: the table is too large for a report; shoal evaluate simulates them.")
@@ -259,6 +271,12 @@ def _with_attacks(
         if any_general(covered):
             found = candidates(covered, paired, k=released.plan.requirements.k, units=units, sample=LINKED_RECORDS)
             attacks = replace(attacks, candidates=found)
+        if outside is not None and outside.control is not None:
+            compared = attacks_against_control(
+                tables.original, tables.released, outside.control, released.schema, attacked,
+                units=units, sample=LINKED_RECORDS,
+            )  # fmt: skip
+            attacks = replace(attacks, controlled=compared)
     if labels.size > SAMPLED_RECORDS:
         notes.append(
             f"Attacks were simulated on random samples: record linkage on {LINKED_RECORDS:,} records, interval "

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal.flow.released import Released
+    from shoal.report.outside_data import OutsideData
     from shoal.report.reported_file import ReportedFile
     from shoal.tables import Table
 
@@ -31,6 +32,7 @@ def render_report(
     title: str | None = None,
     file: ReportedFile | None = None,
     language: str = "en",
+    outside: OutsideData | None = None,
 ) -> str:
     """Return the report of a release as HTML text.
 
@@ -46,6 +48,8 @@ def render_report(
         The title, and the released file that the report states.
     language
         The language of the texts, ``en`` or ``de``; names from the data stay as they are.
+    outside
+        What is known of the population, and a control table; not used in a public report.
 
     Returns
     -------
@@ -61,7 +65,7 @@ def render_report(
     """
     from shoal.report.contents import page_contents
 
-    contents = page_contents(released, original, public=public, title=title, file=file)
+    contents = page_contents(released, original, public=public, title=title, file=file, outside=outside)
     return render_page("page.html.jinja", contents, language)
 
 

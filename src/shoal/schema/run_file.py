@@ -35,7 +35,7 @@ _HEADER = """\
 
 @dataclass(frozen=True)
 class InputFiles:
-    """The files that a release is made from.
+    """The files that a release and its report are made from.
 
     Parameters
     ----------
@@ -43,6 +43,14 @@ class InputFiles:
         The table.
     previous
         The holder's record of an earlier release of the same people, whose groups are kept.
+    population
+        A table of the population, for the report.
+    individuals
+        The number of individuals of the population, instead of a table.
+    sampling_fraction
+        The share of the population that the table is, instead of both.
+    control
+        A table of people who are not in the release, for the report.
 
     Examples
     --------
@@ -52,6 +60,10 @@ class InputFiles:
 
     file: Path
     previous: Path | None = None
+    population: Path | None = None
+    individuals: int | None = None
+    sampling_fraction: float | None = None
+    control: Path | None = None
 
     def __post_init__(self) -> None:
         _use_paths(self)
@@ -155,11 +167,14 @@ class RunFile:
     accept: Accepted = field(default_factory=Accepted)
 
 
+_NO_PATHS = {"title", "language", "individuals", "sampling_fraction"}
+
+
 def _use_paths(files: InputFiles | OutputFiles) -> None:
     """Accept paths that are given as text."""
     for entry in fields(files):
         value = getattr(files, entry.name)
-        if entry.name in {"title", "language"} and isinstance(value, str):
+        if entry.name in _NO_PATHS and (entry.name not in {"title", "language"} or isinstance(value, str)):
             continue
         if isinstance(value, str) and value:
             object.__setattr__(files, entry.name, Path(value))
