@@ -8,6 +8,7 @@ tolerances and numbers of domains, never figures.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,9 @@ from shoal.flow.released import Released
 from shoal.schema.plan import JsonDict
 from shoal.schema.statistic import RECORDS, TABLE, Statistic
 from shoal.tables import Table
+
+_SCAN = re.compile(r"(?m)^\s*\w+ SCAN \[")
+"""A file in the plan of a query; the check of its functions leaves none, and a later polars might have other ways."""
 
 
 @dataclass(frozen=True)
@@ -179,13 +183,18 @@ def _figures(statistic: Statistic, frame: pl.DataFrame, which: str) -> tuple[dic
     if statistic.function is not None:
         return _of_function(statistic, frame, which), {}
     try:
-        found = pl.SQLContext({TABLE: frame}, register_globals=False, eager=True).execute(statistic.query())
-    except (pl.exceptions.PolarsError, ValueError, TypeError, OSError):  # texts of polars may quote values
+        found = _result(statistic.query(), frame)
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        ValueError,
+        TypeError,
+        OSError,
+    ):  # may quote values
         raise ParameterError(
             f'statistic "{statistic.name}" cannot be computed on the {which} table; check its SQL and the names of its '
             "columns, which have to be in both tables"
         ) from None
-    assert isinstance(found, pl.DataFrame)
     counts = found[RECORDS].to_list() if statistic.value is not None else []
     keys = [name for name in found.columns[:-1] if statistic.value is None or name != RECORDS]
     figures: dict[Domain, float] = {}
@@ -201,6 +210,14 @@ def _figures(statistic: Statistic, frame: pl.DataFrame, which: str) -> tuple[dic
         if value is not None and math.isfinite(value):
             figures[domain] = float(value)
     return figures, dict(zip(domains, counts, strict=False))
+
+
+def _result(query: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the result of a query of one table; raises ValueError where its plan has another source."""
+    planned = pl.SQLContext({TABLE: frame}, register_globals=False, eager=False).execute(query)
+    if _SCAN.search(planned.explain(optimized=False)):
+        raise ValueError("the query reads a file")
+    return planned.collect()
 
 
 def _of_function(statistic: Statistic, frame: pl.DataFrame, which: str) -> dict[Domain, float]:
