@@ -121,7 +121,7 @@ def pytest_collection_modifyitems(config, items):
             if fnmatchcase(name, pattern.replace("[", "[[]", 1)):
                 is_long |= not step or seen[pattern] % step > 0
                 seen[pattern] += 1
-        if is_long:
+        if is_long and not any(item.get_closest_marker(name) for name in NOT_BY_DEFAULT):
             item.add_marker("long")
     unused = [pattern for pattern, number in seen.items() if not number]
     everything = config.args == config.getini("testpaths")

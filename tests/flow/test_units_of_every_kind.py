@@ -70,7 +70,7 @@ def make_case(rng, pick, method):
         "quasi": ["a"] if data == "values" else ["a", "b", "c"],
         "kinds": {"b": "nominal"} if data == "codes" else None,
         "method": method,
-        "recode": pick(RECODES[data]),
+        "recode": pick([None] if method == "full-domain" else RECODES[data]),  # it releases values of hierarchies
         "global_recoding": pick([False, False, True]),
         "strata": pick([None, None, ["g"]]),
         "of": pick([None, "rows", *({"unit": "units", "household": "households"}[role] for role in roles)]),

@@ -104,7 +104,7 @@ def test_a_cancelled_run_ends_the_worker_and_writes_nothing(client, tmp_path):
     assert set(tmp_path.iterdir()) == before
     client.post("/protect", k="3", method="mdav")
     assert client.run().state == "done", "a new worker takes its place"
-    assert client.session.worker.starts == 2
+    assert client.session.worker.process.pid != process
 
 
 def test_an_error_of_the_plan_has_its_way_out(client, tmp_path):
@@ -137,7 +137,8 @@ def test_a_restarted_server_continues_where_the_killed_one_was(make_client, tabl
     first.settle()
     assert first.run().state == "done"
     digest = first.session.settings.digest()
-    first.session.folder._unlock()  # what the kernel does when a process is killed
+    os.close(first.session.folder._lock)  # what the kernel does when a process is killed
+    first.session.folder._lock = None
     second = make_client(tmp_path / "one")
     assert second.session.settings.digest() == digest
     assert second.session.history.figures[digest]["loss"] > 0
