@@ -135,7 +135,13 @@ class Worker:
                 return
 
     async def cancel(self, job: Job) -> None:
-        """End a job; if it runs, the process ends within a second."""
+        """End a job; if it runs, the process ends within a second.
+
+        Points of the curve that wait are withdrawn as well, so that no new process starts; the screen that shows the
+        curve asks for them again.
+        """
+        if job.urgent:
+            self.withdraw(lambda waiting: not waiting.urgent)
         if job in self._waiting:
             self._waiting.remove(job)
             job.end("cancelled")
