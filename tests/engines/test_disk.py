@@ -15,6 +15,7 @@ import pytest
 from pyarrow import parquet
 
 import shoal
+from cli.test_commands import run as run_command
 from engines.test_partitioned_run import digest, people, plan_of, run
 from shoal.engines import disk
 from shoal.engines.disk import protect_to_folder
@@ -216,8 +217,31 @@ def test_the_command_line(folder, tmp_path):
     again = subprocess.run(command, check=False, capture_output=True, text=True)
     assert again.returncode == 2
     assert "--force" in again.stderr
-    refused = subprocess.run([*command, "--save", "r.toml"], check=False, capture_output=True, text=True)
-    assert (refused.returncode, "--save" in refused.stderr) == (2, True)
+    refused = subprocess.run([*command, "--holder-record", "r.parquet"], check=False, capture_output=True, text=True)
+    assert (refused.returncode, "--holder-record" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["safe", "safe.parquet"])
+def test_a_run_file_repeats_the_release_with_its_engine(folder, tmp_path, name):
+    safe, run_file, report = tmp_path / name, tmp_path / "release.toml", tmp_path / "public.html"
+    command = [
+        "protect", str(folder), "-k", "4", "--quasi", "age,income", "--confidential", "diagnosis", "--unnamed", "other",
+        "--method", "mondrian", "--engine", "disk", "-o", str(safe), "--quiet", "--save", str(run_file),
+    ]  # fmt: skip
+    assert run_command(*command, "--public-report", report).returncode == 0
+    assert stat.S_IMODE(run_file.stat().st_mode) == 0o600
+    kept = shoal.load_run(run_file)
+    assert (kept.output.engine, kept.plan.method.resolved[0].identity) == ("disk", "mondrian@1")
+    manifest = safe / "_manifest.json" if name == "safe" else tmp_path / "safe.manifest.json"
+    before = manifest.read_bytes()
+    assert run_command("run", run_file, "--quiet").returncode == 2  # what exists is replaced on request only
+    assert run_command("run", run_file, "--quiet", "--force").returncode == 0
+    assert manifest.read_bytes() == before
+    run_file.write_text(run_file.read_text().replace('engine = "disk"', 'engine = "dusk"'))
+    assert run_command("run", run_file, "--quiet", "--force").returncode == 2
+    run_file.write_text(run_file.read_text().replace('engine = "dusk"', 'engine = "disk"').replace("k = 4", "k = 5"))
+    assert run_command("run", run_file, "--quiet", "--force").returncode == 0
+    assert json.loads(manifest.read_text())["k"]["requested"] == 5
 
 
 def test_partitions_of_hive_are_columns(tmp_path):

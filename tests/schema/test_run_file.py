@@ -58,6 +58,7 @@ EXAMPLES = {  # where the type alone does not give a value that the class accept
     ("MethodCall", "time_limit"): [12.5],
     ("ResolvedMethod", "blocks"): [(0, 2)],
     ("Plan", "moment_bounds"): [],  # needs keep_moments: see below
+    ("OutputFiles", "engine"): ["disk"],
 }
 
 

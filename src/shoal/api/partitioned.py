@@ -49,15 +49,20 @@ class PartitionedRelease(Release):
         The files or the folder that were written.
     source
         The path of the original, which a report reads; copies and pickles lack it.
+    engine
+        The engine that made it.
     """
 
-    def __init__(self, found: PartsRelease, paths: Sequence[Path], source: Path | None = None) -> None:
+    def __init__(
+        self, found: PartsRelease, paths: Sequence[Path], source: Path | None = None, engine: str = "disk"
+    ) -> None:
         self.found = found
         self.paths = list(paths)
+        self.engine = engine
         self._source = source
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"found": self.found, "paths": self.paths, "_source": None}
+        return {"found": self.found, "paths": self.paths, "engine": self.engine, "_source": None}
 
     def __repr__(self) -> str:
         groups = self.manifest["groups"]
@@ -180,7 +185,7 @@ class SparkRelease(PartitionedRelease):
     """
 
     def __init__(self, found: PartsRelease, data: Any) -> None:
-        super().__init__(found, [])
+        super().__init__(found, [], engine="spark")
         self._data = data
 
     @property
@@ -198,7 +203,7 @@ class SparkRelease(PartitionedRelease):
         return "release.data, a DataFrame of Spark"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"found": self.found, "paths": [], "_source": None, "_data": None}
+        return {"found": self.found, "paths": [], "engine": self.engine, "_source": None, "_data": None}
 
 
 def chosen_engine(engine: str, data: Any, output: str | Path | None) -> str:
@@ -288,12 +293,13 @@ def protect_by_engine(
     inputs = (Path(data), *source.files) if Path(data).exists() else source.files
     write = _write_folder if is_folder_output(target) else _write_file
     if engine == "disk":
-        return write(partial(protect_to_folder, source, plan, accepted=accepted), target, inputs, given)
+        run = partial(protect_to_folder, source, plan, accepted=accepted)
+        return write(run, target, inputs, {**given, "engine": engine})
     from shoal.engines import spark
 
     with spark_session() as session:
-        run = partial(spark.protect_to_folder, session, source, plan, accepted=accepted)
-        return write(run, target, inputs, given)
+        by_tasks = partial(spark.protect_to_folder, session, source, plan, accepted=accepted)
+        return write(by_tasks, target, inputs, {**given, "engine": engine})
 
 
 def _protect_frame(
@@ -317,7 +323,7 @@ def _write_folder(
         found = run(folder, progress=given["progress"])
         finish_folder(folder / "new", found.manifest)
         place_folder(folder / "new", target)
-    return PartitionedRelease(found, [target], Path(given["data"]))
+    return PartitionedRelease(found, [target], Path(given["data"]), given["engine"])
 
 
 def _write_file(
@@ -337,4 +343,4 @@ def _write_file(
             staged.replace(temporary)
 
         write_files({target: move, manifest: lambda temporary: write_text(temporary, text)})
-    return PartitionedRelease(found, [target, manifest], Path(given["data"]))
+    return PartitionedRelease(found, [target, manifest], Path(given["data"]), given["engine"])

@@ -465,7 +465,7 @@ class Release:
                 "a run file names the files that the release was made from; give table and holder's record as files"
             )
         plan = replace(self.released.stated_plan, method=resolved_call(self.plan.method, self.released.runs))
-        places = {name: None if place is None else Path(place) for name, place in outputs.items()}
+        places: dict[str, Any] = {name: None if place is None else Path(place) for name, place in outputs.items()}
         record = Path("none") if record is None else record
         output = OutputFiles(table, holder_record=record, title=texts["title"], language=texts["language"], **places)
         accept = Accepted(**dict.fromkeys(self._accepted, True))

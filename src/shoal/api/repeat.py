@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from shoal.api.protect import run_plan
 from shoal.api.release import Release
 from shoal.core.arguments import checked
 from shoal.core.progress import SILENT, Progress
 from shoal.errors import SchemaError
-from shoal.flow.resolved import check_resolved
+from shoal.flow.resolved import check_resolved, resolved_call
 from shoal.schema.loading import load
-from shoal.schema.run_file import RunFile, format_run, read_run
+from shoal.schema.run_file import Accepted, InputFiles, OutputFiles, RunFile, format_run, read_run
 from shoal.tables import write_files
 from shoal.tables.files import write_text
 from shoal.tables.targets import check_output, check_targets, holder_record_path
+
+if TYPE_CHECKING:
+    from shoal.api.partitioned import PartitionedRelease
 
 
 @checked
@@ -120,6 +125,8 @@ def run_again(
     """
     run = load_run(path)
     plan, output = run.plan, run.output
+    if output.engine is not None:
+        return _repeated_in_parts(run, path, overwrite=overwrite, progress=progress)
     record = holder_record_path(output.table, output.holder_record)
     inputs = [*run_inputs(run), path]
     manifest = check_targets(
@@ -148,3 +155,61 @@ def run_again(
         sampling_fraction=run.input.sampling_fraction, control=run.input.control,
     )  # fmt: skip
     return release, written, [place for place in (record, output.report) if place is not None]
+
+
+def run_in_parts(
+    release: PartitionedRelease, file: Path, given: Mapping[str, Any], reports: Mapping[Path, bool],
+    texts: Mapping[str, Any],
+) -> RunFile:  # fmt: skip
+    """Return what repeats a release in parts, by the same engine.
+
+    Parameters
+    ----------
+    release
+        The release.
+    file
+        The table that it was made from.
+    given
+        The arguments of :func:`shoal.protect`.
+    reports
+        Reports beside it, and whether each is for publication.
+    texts
+        Title and language of the reports.
+    """
+    plan = replace(release.plan, method=resolved_call(release.plan.method, release.found.figures.runs))
+    places = {public: place for place, public in reports.items()}
+    output = OutputFiles(
+        Path(given["output"]), holder_record=Path("none"), report=places.get(False), public_report=places.get(True),
+        engine=release.engine, **texts,
+    )  # fmt: skip
+    accepted = Accepted(given["accept_loss"], given["accept_relinking"], given["accept_derived"])
+    return RunFile(plan, InputFiles(file), output, accepted)
+
+
+def _repeated_in_parts(
+    run: RunFile, path: Path, *, overwrite: bool, progress: Progress
+) -> tuple[Release, list[Path], list[Path]]:
+    """Repeat a release that was made in parts; each part resolves its method anew, in the versions that ran."""
+    from shoal.api.partitioned import protect_by_engine
+    from shoal.schema.plan import ReadOptions
+    from shoal.tables.targets import check_report
+
+    output, accept = run.output, run.accept
+    plan = replace(run.plan, method=replace(run.plan.method, resolved=()))
+    reports = [(place, place == output.public_report) for place in (output.report, output.public_report) if place]
+    for place, _ in reports:
+        check_report(place, [*run_inputs(run), path], overwrite=overwrite)
+    given = {
+        "data": run.input.file, "schema": plan.schema, "previous": run.input.previous, "engine": output.engine,
+        "output": output.table, "overwrite": overwrite, "progress": progress, "accept_loss": accept.loss,
+        "accept_derived": accept.derived, "accept_relinking": accept.relinking,
+    }  # fmt: skip
+    release = protect_by_engine(
+        str(output.engine), given, {}, lambda schema: replace(plan, schema=schema), ReadOptions()
+    )  # fmt: skip
+    for place, public in reports:
+        release.report(
+            place, public=public, title=output.title, language=output.language, overwrite=overwrite, progress=progress
+        )
+    paths = release.paths if len(release.paths) > 1 else [*release.paths, release.paths[0] / "_manifest.json"]
+    return release, [*paths, *(place for place, _ in reports)], [place for place, public in reports if not public]

@@ -24,11 +24,13 @@ def run_command(
     Example: shoal run release.toml --force
     """
     from shoal.api.repeat import run_again
-    from shoal.cli.terminal import draw_release
+    from shoal.cli.terminal import draw_parts_release, draw_release
 
     with given.progress() as progress:
         release, paths, confidential = run_again(file, overwrite=force, progress=progress)
     if given.json:
         flags.print_manifest(paths[1])
+    elif not given.quiet and "parts" in release.manifest["method"]:
+        draw_parts_release(release, {path: path not in confidential for path in paths[2:]})
     elif not given.quiet:
         draw_release(release, paths, confidential=confidential)

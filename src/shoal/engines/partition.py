@@ -34,7 +34,9 @@ LARGEST_LEAF = 2.0
 SAMPLE_RECORDS = 200_000
 """The fewest rows of a sample of a larger table,"""
 SAMPLE_PER_LEAF = 400
-"""and the fewest for each leaf."""
+"""and the fewest for each leaf;"""
+SAMPLE_PER_K, LARGEST_SAMPLE = 8, 2_000_000
+"""for a large k so many times k for each leaf, since a cut needs k sampled rows on each side, but no more in all."""
 ROOT = "root"
 PIECE_STREAM = 2
 PIECE_FACTOR = 128
@@ -42,17 +44,19 @@ PIECE_FACTOR = 128
 practice, and it would be an error before anything is released."""
 
 
-def sample_share(records: int, leaf_records: int = LEAF_RECORDS) -> float:
+def sample_share(records: int, leaf_records: int = LEAF_RECORDS, k: int = 2) -> float:
     """Return the share of the rows that are sampled; 1 for a table that is one leaf.
 
     Examples
     --------
-    >>> sample_share(150_000), sample_share(100_000_000)
-    (1.0, 0.002)
+    >>> sample_share(150_000), sample_share(100_000_000), sample_share(100_000_000, k=1_000)
+    (1.0, 0.002, 0.02)
     """
     if records <= leaf_records:
         return 1.0
-    wanted = max(min(SAMPLE_RECORDS, leaf_records), SAMPLE_PER_LEAF * records / leaf_records)
+    leaves = records / leaf_records
+    of_k = min(SAMPLE_PER_K * k * leaves, LARGEST_SAMPLE)
+    wanted = max(min(SAMPLE_RECORDS, leaf_records), SAMPLE_PER_LEAF * leaves, of_k)
     return min(1.0, wanted / records)
 
 

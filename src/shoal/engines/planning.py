@@ -100,7 +100,7 @@ def plan_rows(
     progress
         Progress callback.
     """
-    task, share = ProfileTask.of(plan, head), sample_share(records, leaf_records)
+    task, share = ProfileTask.of(plan, head), sample_share(records, leaf_records, plan.requirements.k)
     progress.stage("counting and sampling", records)
     profile, samples = None, []
     for first, batch in batches:

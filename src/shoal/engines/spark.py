@@ -174,7 +174,8 @@ class SparkRun:
         from shoal.engines.partition import sample_share
 
         records = self.source.n_rows
-        task, share = ProfileTask.of(self.inner, self.source.head()), sample_share(records, self.leaf_records)
+        share = sample_share(records, self.leaf_records, self.plan.requirements.k)
+        task = ProfileTask.of(self.inner, self.source.head())
         self.progress.stage("counting and sampling", records)
         with records_per_batch(self.session, PACKETS_PER_BATCH):
             found = collected_evidence(mapped(self.source.frame(), Profiling(self.source.reader, task, share)))

@@ -89,6 +89,8 @@ class OutputFiles:
         The title of the reports.
     language
         The language of the reports, ``en`` or ``de``.
+    engine
+        What writes the release in parts: ``disk`` or ``spark``; none where the plan is run in memory.
 
     Examples
     --------
@@ -103,10 +105,15 @@ class OutputFiles:
     public_report: Path | None = None
     title: str | None = None
     language: str = "en"
+    engine: str | None = None
 
     def __post_init__(self) -> None:
         _use_paths(self)
         check_language("language", self.language)
+        if self.engine not in {None, "disk", "spark"}:
+            raise ParameterError(
+                f'engine must be "disk" or "spark", not "{self.engine}"; leave it out to run in memory'
+            )
 
 
 @dataclass(frozen=True)
@@ -167,14 +174,15 @@ class RunFile:
     accept: Accepted = field(default_factory=Accepted)
 
 
-_NO_PATHS = {"title", "language", "individuals", "sampling_fraction"}
+_TEXTS = {"title", "language", "engine"}
+_NUMBERS = {"individuals", "sampling_fraction"}
 
 
 def _use_paths(files: InputFiles | OutputFiles) -> None:
     """Accept paths that are given as text."""
     for entry in fields(files):
         value = getattr(files, entry.name)
-        if entry.name in _NO_PATHS and (entry.name not in {"title", "language"} or isinstance(value, str)):
+        if entry.name in _NUMBERS or (entry.name in _TEXTS and isinstance(value, str)):
             continue
         if isinstance(value, str) and value:
             object.__setattr__(files, entry.name, Path(value))
