@@ -1,0 +1,3 @@
+select region, count(*) as stays, avg(age) as age
+from {{ source("shoal", "stays_safe") }}
+group by region
