@@ -78,22 +78,22 @@ def rows_of(frame):
     return pa.Table.from_batches(frame._collect_as_arrow())
 
 
-SPLITS = {1: ([600], 600), 3: ([1, 400, 199], 100), 8: ([75] * 8, 40)}
+SPLITS = {1: ([600], 600), 3: ([1, 400, 199], 100), 8: ([75] * 8, 40), 64: ([9, 591], 8)}
 
 
-@pytest.mark.parametrize("partitions", SPLITS)
-def test_one_release_for_every_engine_partition_and_input_split(session, tmp_path, partitions):
+@pytest.mark.parametrize(("partitions", "leaf"), [(1, 200), (3, 200), (8, 200), (64, 7), (3, 7)])
+def test_one_release_for_every_engine_partition_and_input_split(session, tmp_path, partitions, leaf):
     """With two repairs: rows travel three times, and the digest is that of one process."""
     from shoal.engines import disk
 
     table = people(600)
     plan = repaired_plan(table, QUASI["mixed"])
     source = files_of(table, tmp_path / "in", *SPLITS[partitions])
-    found, released = in_spark(session, source, plan, tmp_path / "spark", 200, partitions)
+    found, released = in_spark(session, source, plan, tmp_path / "spark", leaf, partitions)
     (tmp_path / "disk").mkdir()
-    of_disk = disk.protect_to_folder(open_parts(source), plan, tmp_path / "disk", leaf_records=200, bucket_rows=300)
-    reference, expected = run(table, plan, leaf=200)
-    assert reference.figures.jobs > 1
+    of_disk = disk.protect_to_folder(open_parts(source), plan, tmp_path / "disk", leaf_records=leaf, bucket_rows=300)
+    reference, expected = run(table, plan, leaf=leaf)
+    assert reference.figures.jobs >= (2 if leaf == 200 else 64)  # as many tasks of a shuffle as partitions
     assert digest(released) == digest(expected)
     names = ["part-00000.parquet"]
     assert [path.name for path in (tmp_path / "spark" / "new").iterdir()] == names
@@ -201,6 +201,51 @@ def test_only_counts_and_the_sample_reach_the_driver(session, tmp_path, monkeypa
     sample = run(table, plan, leaf=1500)[0].planned.sample.n_rows
     assert seen[0] == sample < 2000
     assert set(seen[1:]) == {0}
+
+
+OTHER_WAYS = (
+    "toPandas", "toArrow", "_collect_as_arrow", "toLocalIterator", "take", "first", "head", "tail", "show", "foreach",
+    "foreachPartition", "rdd",
+)  # fmt: skip
+"""All other ways in which rows of a DataFrame reach the driver, or code of its own."""
+
+
+def test_plans_that_end_at_the_driver_return_evidence_or_totals(session, tmp_path, monkeypatch):
+    """Reads the plan of everything that is collected: what tasks have counted, or totals."""
+    frames = type(session.range(1))
+    plans, original = [], frames.collect
+
+    def collect(frame):
+        plans.append((tuple(frame.columns), frame._jdf.queryExecution().optimizedPlan().toString()))
+        return original(frame)
+
+    def refused(*_args, **_options):
+        raise AssertionError("rows reach the driver")
+
+    monkeypatch.setattr(frames, "collect", collect)
+    for name in OTHER_WAYS:
+        if hasattr(frames, name):
+            monkeypatch.setattr(frames, name, property(refused) if name == "rdd" else refused)
+    table = people(600)
+    plan = plan_of(table, quasi=["age", "income"], method="mondrian")
+    source = files_of(table, tmp_path / "in", [300, 300])
+    in_spark(session, source, plan, tmp_path / "spark", 100)
+    from shoal.engines.spark import protect_frame
+
+    frame = session.read.parquet(str(source))
+    for given in (frame, frame.where("age > 20")):  # numbered by files, and by content
+        protect_frame(given, plan, leaf_records=100, bucket_rows=300, partitions=3, order_key=KEY)
+    kinds = dict(plans)
+    assert len(plans) > 12
+    for columns, text in plans:
+        top = text.splitlines()[0]
+        assert columns == ("place", "evidence") or top.startswith("Aggregate"), text
+        if columns == ("place", "evidence"):
+            assert "isnotnull(evidence" in text
+            assert "packet" not in top
+    assert ("min(count)",) in kinds  # the group-by as an intruder has one number
+    with pytest.raises(AssertionError, match="rows reach"):  # the wrong version takes rows
+        frame.take(1)
 
 
 def table_rows(found):
@@ -331,6 +376,9 @@ shoal.protect(
 """
 
 
+STAGES = ("reading", "counting", "sorting", "protecting", "restoring", "verifying")
+
+
 def test_nothing_is_visible_after_the_driver_is_killed(session, tmp_path):
     source = files_of(people(2000), tmp_path / "in", [2000])
     safe = tmp_path / "out" / "safe"
@@ -359,6 +407,54 @@ def test_nothing_is_visible_after_the_driver_is_killed(session, tmp_path):
     manifest = json.loads((safe / "_manifest.json").read_text())
     assert manifest["k"]["achieved"] >= 4
     assert (safe / "_SUCCESS").exists()
+
+
+KILLS = 20
+
+
+@pytest.mark.slow
+def test_nothing_is_visible_after_the_driver_is_killed_at_random_moments(session, tmp_path):
+    """Between the first stage and the end; 20 processes are killed, those that end before are not counted."""
+    source = files_of(people(2000), tmp_path / "in", [2000])
+    safe = tmp_path / "out" / "safe"
+    safe.parent.mkdir()
+    master = "--master local[2] --driver-memory 1g --conf spark.ui.enabled=false"
+    master += f" --driver-java-options {QUICK_JAVA} pyspark-shell"
+    environment = os.environ | {"PYSPARK_SUBMIT_ARGS": master}
+    command = [sys.executable, "-c", DRIVER, str(source), str(safe)]
+    rng, killed, whole, stages = np.random.default_rng(21), 0, 0.0, set()
+    while killed < KILLS:
+        shutil.rmtree(safe, ignore_errors=True)
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, text=True, errors="replace")
+        moment = rng.uniform(0, whole)
+        stage, timer, start = "", None, 0.0
+        for line in process.stderr:
+            if line.startswith(STAGES):
+                stage = line.split()[0]
+                if timer is None:
+                    start = time.monotonic()
+                    timer = threading.Timer(moment, process.kill) if whole else threading.Timer(600, process.kill)
+                    timer.start()
+        timer.cancel()
+        process.stderr.close()
+        code = process.wait()
+        if not whole:  # the first run states how long a run takes
+            assert code == 0
+            whole = time.monotonic() - start
+        elif code == 0:
+            whole *= 0.9
+        else:
+            assert code == -signal.SIGKILL
+            killed += 1
+            stages.add(stage)
+            assert all(path.name.startswith(".safe.") for path in safe.parent.iterdir() if path != safe)
+        if safe.exists():
+            manifest = json.loads((safe / "_manifest.json").read_text())
+            assert manifest["k"]["achieved"] >= 4
+            assert (safe / "_SUCCESS").exists()
+        else:
+            assert code != 0
+    assert len(stages) >= 3
 
 
 CLUSTER = """
