@@ -48,8 +48,8 @@ def protect_by_engine(
     reports, inputs = dict(asked), given.inputs(file, arguments["previous"])
     for path in reports:
         check_report(path, inputs, overwrite=arguments["overwrite"])
-    run_file = files[RUN_FILE]
-    written = [*(path for path, _ in asked), *([] if run_file is None else [Path(run_file)])]
+    run_file = None if files[RUN_FILE] is None else Path(str(files[RUN_FILE]))
+    written = [*(path for path, _ in asked), *([] if run_file is None else [run_file])]
     if run_file is not None:
         check_output(run_file, inputs=inputs, table=False, overwrite=arguments["overwrite"])
     if len({path.resolve() for path in (*written, arguments["output"])}) <= len(written):
@@ -72,4 +72,4 @@ def protect_by_engine(
     if given.json:
         print(release.manifest_json(), end="")  # noqa: T201 - the result of the command
     elif not given.quiet:
-        draw_parts_release(release, reports if run_file is None else reports | {Path(run_file): False})
+        draw_parts_release(release, reports if run_file is None else reports | {run_file: False})
