@@ -2,7 +2,7 @@
 
 The right ones are in ``tests/everyday/right_roles.toml``, with a reason for each, written down before the proposal was
 run on the table. Tables of the part *build* were used to write the word lists; those of the part *test* were drawn at
-random (``draw_tables.py``) after the last change of the proposal. Tables are fetched from packages
+random (``draw_tables.py``) and never used for it. Tables are fetched from packages
 (``public_tables.py``); none is part of the repository.
 
     python benchmarks/guessing.py [--write]
@@ -27,7 +27,7 @@ RIGHT = ROOT / "tests" / "everyday" / "right_roles.toml"
 PAGE = ROOT / "docs" / "proposed-roles.md"
 TITLES = {
     "build": "used for building",
-    "test": "drawn after the last change, never used",
+    "test": "drawn at random, never used for building",
 }
 FIGURES = ("right", "rightly asked", "asked", "wrong", "kinds")
 BEGIN, END = "<!-- figures: written by benchmarks/guessing.py -->", "<!-- end of figures -->"

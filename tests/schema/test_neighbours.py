@@ -72,3 +72,27 @@ def test_numbers_of_members_of_an_age_group_are_known_to_others(name):
 def test_a_word_for_persons_with_different_whole_numbers_numbers_them(name):
     assert roles(KNOWN | {name: RANDOM.permutation(N)})[name] == "identifier"
     assert roles(KNOWN | {name: RANDOM.integers(0, 2, N)})[name] != "identifier"
+
+
+def panel(name):
+    """Four rows each of 60 persons, in order, with a constant sex and birth year; nothing else says who they are."""
+    person = np.repeat(np.arange(60) * 7 + 11, 4)
+    born = np.repeat(RANDOM.integers(1940, 1960, 60), 4)
+    return {name: person, "sex": np.repeat(RANDOM.choice(["f", "m"], 60), 4), "birth": born, "w": np.arange(240) % 4}
+
+
+@pytest.mark.parametrize("health", [{}, {name: np.arange(240) % 2 for name in ("diabetes", "stroke", "asthma")}])
+def test_the_number_of_a_person_with_several_rows_is_never_guessed_to_be_confidential(health):
+    """A confidential column is released unchanged; ``qzw`` has many numbers, like a measurement."""
+    assert roles(panel("qzw") | health)["qzw"] == "other?"
+    assert roles(panel("idcode") | health)["idcode"] == "unit"
+
+
+@pytest.mark.parametrize("word", ["currently", "present"])
+def test_a_word_is_not_cut_more_than_twice(word):
+    assert not meanings_of(word) & {Meaning.HEALTH, Meaning.CONFIDENTIAL, Meaning.QUASI}
+
+
+def test_the_items_of_a_score_are_no_institution():
+    score = pl.Series("neg", RANDOM.integers(7, 25, N))
+    assert roles(KNOWN | {"qzw_items": score})["qzw_items"] != "quasi"

@@ -33,6 +33,8 @@ IDENTIFIER_SHARE = 0.2
 """The share of different values that the number or the name of a person has at least."""
 SHORTEST_CORE = 3
 """Letters that a listed word needs where the rest of a word says nothing."""
+MOST_REMOVED = 2
+"""Parts that say nothing are removed from a word so often: ``currently`` is not about a rent."""
 _MEDICAL = re.compile(
     r"\w{2,}(itis|osis|aemia|emia|noma|phoma|eloma|pathy|ectomy|ostomy|(?<!ch)otomy|plasty|scopy|uria|algia|plegia|paresis"
     r"|rrhea|rrhoea|rrhage|penia|trophy)"
@@ -221,9 +223,9 @@ def _core(word: str) -> str:
     meanings, affixes = _listed()
     if word in affixes:
         return ""
-    left, seen = [word], {word}
+    left, seen = [(word, 0)], {word}
     while left:
-        part = left.pop(0)
+        part, removed = left.pop(0)
         if part in meanings and part not in affixes:
             return part
         for affix in affixes:
@@ -232,7 +234,7 @@ def _core(word: str) -> str:
                 shortest = SHORTEST_PART if short else SHORTEST_CORE
                 if shortest <= len(rest) < len(part) and rest not in seen:
                     seen.add(rest)
-                    left.append(rest)
+                    left += [(rest, removed + 1)] if removed < MOST_REMOVED else []
     return ""
 
 
@@ -279,7 +281,7 @@ PERSON_WORDS = frozenset(word for word in _PERSON if len(word) > SHORTEST_CORE)
 """Words for a person, which name a number of persons where the column has different whole numbers."""
 _ALONE = _words(
     "id ids uid uuid guid nr no key number mrn ssn pid patient person subject member client participant respondent "
-    "individual customer household subj respond"
+    "individual customer household subj respond idcode idnum idnr idno codeid"
 )
 AMBIGUOUS = _words("no key number")  # also words, and the symbol of a gas
 NUMBER_WORDS = _words("id ids uid uuid guid nr no key number num code")

@@ -43,6 +43,7 @@ from shoal.tables.value_codes import comparable_values
 
 WEIGHT_REASON = "it looks like a sampling weight"
 ONE_VALUE = "every record has the same value"
+NUMBER_REASON = "it looks like the number of a person"
 HEALTH_REASON = "the table is about health, and nothing says that others know this column"
 MOST_ANSWERS = 20
 """Different numbers that a scale of answers has at most."""
@@ -192,12 +193,16 @@ def _role_of_words(series: nw.Series[Any], words: tuple[str, ...], *, health: bo
     suggested.sort(key=lambda found: is_weak(found[1]))  # a stable sort: what is confidential comes first
     if suggested:
         return suggested[0][0], f'its name says "{suggested[0][1]}"'
-    if institution and institution not in {"item", "file", "variable", "test", "task", "product", "brand"}:
+    if institution and institution.removesuffix("s") not in _ABOUT_THINGS:
         return Role.QUASI, f'its name says "{institution}"'
     time = first_with(words, Meaning.TIME)
     if time and not (health and time in DURATIONS):
         return Role.QUASI, f'its name says "{time}"'
     return None
+
+
+_ABOUT_THINGS = frozenset({"item", "file", "variable", "test", "task", "product", "brand"})
+"""Words for what is no institution that a person belongs to."""
 
 
 def with_relatives(table: Table, columns: list[Column]) -> list[Column]:
@@ -235,7 +240,11 @@ def with_relatives(table: Table, columns: list[Column]) -> list[Column]:
                 column = _with_role(column, Role.CONFIDENTIAL, reason)
         found.append(column)
     decided |= {column.name: column.role for column in found if column.role_stated and column.role not in plain}
-    bases = {column.name: _named_after(column.name, list(decided)) for column in found if not column.role_stated}
+    bases = {
+        column.name: _named_after(column.name, list(decided))
+        for column in found
+        if not column.role_stated and not column.reason.startswith(NUMBER_REASON)
+    }
     return [
         _with_role(column, decided[base], f'it is named after "{short_name(base)}"')
         if (base := bases.get(column.name)) is not None
@@ -250,7 +259,8 @@ _BODY_WEIGHT = frozenset({"weight", "wgt", "wt", "kg", "lb", "lbs"})
 
 def _is_open(column: Column) -> bool:
     """Return whether nothing about a column itself says what its role is."""
-    return not column.role_stated or column.reason.startswith(HEALTH_REASON)
+    open_role = not column.role_stated or column.reason.startswith(HEALTH_REASON)
+    return open_role and not column.reason.startswith(NUMBER_REASON)
 
 
 def _with_role(column: Column, role: Role, reason: str) -> Column:
@@ -315,7 +325,10 @@ def with_question(column: Column, found: RepeatedNumber | None) -> Column:
         return replace(
             column, role=role, role_stated=True, reason=f'{column.reason}; {question} If so role = "{other}"'
         )
-    return replace(column, reason=f'{column.reason}; {question} Otherwise role = "unit"')
+    reason = f'{column.reason}; {question} Otherwise role = "unit"'
+    if _is_open(column):  # no guess may release the number of a person unchanged
+        return replace(column, role=Role.OTHER, role_stated=False, reason=f"{NUMBER_REASON}; {reason}")
+    return replace(column, reason=reason)
 
 
 def with_constants(table: Table, columns: list[Column], owner: str | None) -> list[Column]:
