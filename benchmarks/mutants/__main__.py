@@ -149,28 +149,53 @@ def chosen_mutants(arguments):
     return chosen
 
 
-def code_digest(file):
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+def code_digest(text):
+    """A digest of code without comments and docstrings."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            body[:] = [each for each in body if not is_text(each)]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]
+
+
+def is_text(node):
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def digest_of(name):
+    return code_digest((SOURCE / name).read_text(encoding="utf-8"))
+
+
+def digest_when_recorded(name):
+    """The digest of a file in the commit that last changed docs/mutants.json; None if it is not known."""
+    log = ["git", "log", "-1", "--format=%H", "--", str(RESULTS)]
+    commit = subprocess.run(log, capture_output=True, text=True, check=False, cwd=ROOT).stdout.strip()
+    show = ["git", "show", f"{commit}:{(SOURCE / name).relative_to(ROOT)}"]
+    found = subprocess.run(show, capture_output=True, text=True, check=False, cwd=ROOT)
+    return code_digest(found.stdout) if found.returncode == 0 else None
 
 
 def tried_before(jobs, *, again):
-    """What runs before found: runs that were stopped, for files that have not changed, and docs/mutants.json.
+    """What runs before found: runs that were stopped, and docs/mutants.json, for code that has not changed.
 
-    Of the latter the mutants that are at the same place. With ``again`` without the survivors that another number of
-    tests reaches now, unless they are listed as changes without effect.
+    Comments and docstrings may have changed since the record was committed. With ``again`` without the survivors that
+    another number of tests reaches now, unless they are listed as changes without effect.
     """
     wanted = {(job["file"], job["number"]): job for job in jobs}
     kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
     entries = [{"code": None, "row": row} for row in kept]
     entries += [json.loads(line) for line in TRIED.read_text(encoding="utf-8").splitlines()] if TRIED.exists() else []
-    found = {}
+    found, digests = {}, {}
     for entry in entries:
         row, code = entry["row"], entry["code"]
         job = wanted.get((row["file"], row["number"]))
-        if job is None or any(row[name] != job[name] for name in ("line", "before", "after")):
+        if job is None or any(row[name] != job[name] for name in ("change", "before", "after")):
             continue
-        if code not in {None, code_digest(SOURCE / row["file"])}:
+        now, recorded = digests.setdefault(row["file"], (digest_of(row["file"]), digest_when_recorded(row["file"])))
+        if now != (code or recorded):
             continue
+        row |= {"line": job["line"]}
         found[row["file"], row["number"]] = row
         open_one = row["ended"] == "survived" and row["tests"] != len(job["tests"]) and reason_of(row) is None
         if again and open_one:
@@ -211,9 +236,9 @@ def files_with_tests(jobs):
     return sorted({test.partition("::")[0] for job in jobs for test in job["tests"]})
 
 
-def unchanged_jobs(jobs):
+def unchanged_jobs(jobs, count):
     """For some mutants the same tests on the code as it is; they must pass, or every mutant would count as found."""
-    longest = sorted(jobs, key=lambda job: -len(job["tests"]))[:3]
+    longest = sorted(jobs, key=lambda job: -len(job["tests"]))[:count]
     return [{**job, "number": None, "compiled": False, "package": "unchanged"} for job in longest]
 
 
@@ -226,6 +251,7 @@ def main():
     parser.add_argument("--only")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--unchanged", type=int, default=3, help="mutants whose tests run on the code as it is, too")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--go-on", action="store_true")
     parser.add_argument("--only-known", action="store_true")
@@ -236,7 +262,9 @@ def main():
         write_lines(arguments.tests.split(","), arguments.processes)
         if arguments.lines:
             return
-    jobs = list(jobs_of(chosen_mutants(arguments), json.loads(LINES.read_text(encoding="utf-8"))))
+    lines = json.loads(LINES.read_text(encoding="utf-8"))
+    jobs = list(jobs_of(chosen_mutants(arguments), lines))
+    jobs.sort(key=lambda job: (job["compiled"], sum(lines["seconds"][test] for test in job["tests"])))
     rows = tried_before(jobs, again=not arguments.only_known) if arguments.go_on else []
     known = {(row["file"], row["number"]) for row in rows}
     jobs = [] if arguments.only_known else [job for job in jobs if (job["file"], job["number"]) not in known]
@@ -249,7 +277,7 @@ def main():
         rows.append(row | {"tests": len(job["tests"])})
         if job["package"] != "unchanged":
             with TRIED.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"code": code_digest(SOURCE / job["file"]), "row": rows[-1]}) + "\n")
+                file.write(json.dumps({"code": digest_of(job["file"]), "row": rows[-1]}) + "\n")
         if ended not in {"found", "too long"} and job["package"] != "unchanged":
             what = f"{job['change']}: {job['before']} -> {job['after']} ({len(job['tests'])} tests)"
             print(f"{ended:9} {job['file']}:{job['line']} {what}", flush=True)
@@ -257,8 +285,9 @@ def main():
     if jobs:
         with tempfile.TemporaryDirectory() as folder:
             run_trials(
-                [*unchanged_jobs(jobs), *jobs], SOURCE, folder, arguments.processes, report, files_with_tests(jobs)
-            )
+                [*unchanged_jobs(jobs, arguments.unchanged), *jobs], SOURCE, folder, arguments.processes, report,
+                files_with_tests(jobs),
+            )  # fmt: skip
     rows = [row for row in rows if row["package"] != "unchanged"]
     if arguments.docs:
         rows = written(rows, arguments)

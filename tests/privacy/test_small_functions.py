@@ -41,6 +41,26 @@ def test_the_entropy_of_a_group_needs_the_next_integer_of_records():
     assert smallest_size(shoal.Requirements(k=2, l=2.5, l_kind="entropy"), [column], 100) == 3
 
 
+def test_the_smallest_groups_that_shares_allow():
+    """Shares of 0.6, 0.3 and 0.1: three records as 2, 1 and 0 are the first within 0.1 of them."""
+    values = np.repeat([0, 1, 2], [6, 3, 1])
+    ordered, nominal = Values("x", values, 3, ORDERED), Values("x", values, 3, equal_distance(3))
+    for wanted, column, size in (
+        ({"alpha": 0.3}, ordered, 4), ({"alpha": 0.25}, ordered, 4), ({"beta": 0.5}, ordered, 2),
+        ({"t": 0.1}, nominal, 3), ({"t": 0.1, "alpha": 0.2}, nominal, 5),
+    ):  # fmt: skip
+        assert smallest_size(shoal.Requirements(k=2, **wanted), [column], 10) == size
+
+
+def test_a_class_needs_a_column_and_a_record():
+    table = Table.from_native(pl.DataFrame({"a": [1, 1]}))
+    assert class_labels(table, ["a"]).tolist() == [0, 0]
+    with pytest.raises(SchemaError, match="no quasi-identifier is named"):
+        class_labels(table, [])
+    with pytest.raises(DataError, match="no records"):
+        class_labels(Table.from_native(pl.DataFrame({"a": pl.Series([], dtype=pl.Int64)})), ["a"])
+
+
 def test_joint_values_are_numbered_without_gaps():
     left = Values("a", np.array([0, 0, 1]), 2, equal_distance(2))
     assert joint_values([left, left]).n_values == 2

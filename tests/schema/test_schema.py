@@ -6,6 +6,7 @@ from shoal.errors import ParameterError, SchemaError, UnknownColumn
 from shoal.schema.column_words import bare_schema
 from shoal.schema.columns import Column, Kind, Missing, Recode, Role, Schema
 from shoal.schema.inference import infer_schema
+from shoal.schema.requirements import PersonOptions
 from shoal.schema.toml import format_schema, parse_schema
 from shoal.tables import Table
 
@@ -130,3 +131,9 @@ def test_a_released_table_is_verified_by_the_schema_of_the_original():
         shoal.protect(released.data, 2, schema=text)
     with pytest.raises(UnknownColumn, match='"agee"'):
         shoal.verify(released.data, 2, schema="[columns.agee]\nrole = 'quasi'\n")
+
+
+def test_a_suppressed_row_costs_as_much_as_the_mean_unless_something_else_is_stated():
+    assert PersonOptions(suppressed_weight=1.0) == PersonOptions()
+    assert PersonOptions(suppressed_weight=1.0).given() == {}
+    assert PersonOptions(suppressed_weight=2.0).given() == {"suppressed_weight": 2.0}
