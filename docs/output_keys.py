@@ -33,10 +33,11 @@ many digits as *loss.digits* says, and no value of a record. `shoal protect --js
 same. This page lists all of its entries; a star means any name, `[]` the items of a list.
 
 **Versions.** `manifest_version` is {MANIFEST_VERSION}. It rises when an entry is renamed, removed or changes its
-meaning, not when one is added; `shoal verify --manifest` refuses other versions. The JSON of other commands states
-`json_version`, now {JSON_VERSION}, by the same rule; their entries are [below](#json-of-other-commands), those of
-`assess` and `evaluate` on the page [measures](measures.md). A manifest of `shoal dp` has a layout and a version of its
-own, and its `kind` is *differential privacy*. What the manifest does not state, and why:
+meaning, not when one is added; `shoal verify --manifest` ends with an error for another one. The JSON of other
+commands states `json_version`, now {JSON_VERSION}, by the same rule; their entries are
+[below](#json-of-other-commands), those of `assess` and `evaluate` on the page [measures](measures.md). A manifest of
+`shoal dp` has a layout and a version of its own, and its `kind` is *differential privacy*. What the manifest does not
+state, and why:
 [evidence](evidence.md#what-the-manifest-does-not-state).
 
 `docs/output_keys.py` writes this page from releases of generated tables.

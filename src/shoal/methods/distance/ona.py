@@ -3,8 +3,8 @@
 Thaeter 2021, Algorithm 14 (section 6.4); Soria-Comas, Domingo-Ferrer & Mulero 2019. A record in a group of more than k
 moves whatever the cost, so the loss may rise and a run may not converge: it stops after 30 rounds. A group of 2k is
 split by ONA itself (10 rounds; a third level would return its random start, but 2k to 3k-1 records never reach it).
-Cost O(runs ζ (n² + n k²) d) time, O(n d) memory. Use it to compare with published results; ona-star is better and
-deterministic.
+Cost O(runs ζ (n² + n k²) d) time for ζ rounds, O(n d) memory. Use it to compare with published results; ona-star is
+better and deterministic.
 """
 
 from __future__ import annotations
