@@ -12,7 +12,10 @@ BEGIN, END = "<!-- fields: written by docs/studio_fields.py -->", "<!-- end of f
 NAMES = {
     "na_values": "also missing", "recode": "replaced by", "before": "steps before grouping", "of": "what k counts",
     "max_size": "largest group", "missing": "missing cells", "statistics": "statistics that must hold",
-    "use": "used as", "schema": "schema file",
+    "use": "used as", "schema": "schema file", "held_value": "mean of", "held_domains": "by columns",
+    "held_relative": "largest change", "step_name": "name of a step", "step_note": "note of a step",
+    "check_quasi": "quasi-identifiers of a table made elsewhere",
+    "check_confidential": "confidential columns of a table made elsewhere",
     "time_limit": "time limit", "folder": "directory", "extension": "format", "released": "released table",
 }  # fmt: skip
 

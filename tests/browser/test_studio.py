@@ -24,6 +24,11 @@ WIDE = """() => [...document.querySelectorAll('body *')].filter(one => !one.clos
   && !one.classList.contains('vh') && one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
   .map(one => one.outerHTML.slice(0, 120))"""
 
+CUT = """() => [...document.querySelectorAll('.plan dl > div:not(.brief):not(.method) dd')].filter(one =>
+  one.getClientRects().length && (one.scrollWidth > one.clientWidth + 1 || one.clientWidth < 20))
+  .map(one => one.textContent)"""
+"""Cells of the plan whose text is cut, except the names of the file and of the method."""
+
 
 class Studio:
     def __init__(self, folder, *arguments):
@@ -48,8 +53,8 @@ def watched(browser):
     """Return a function that opens a page in a context whose console and requests are watched."""
     contexts, messages, requested = [], [], []
 
-    def open_page(studio, *, width=1280, scheme="light", cookies=None):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    def open_page(studio, *, width=1280, scheme="light", cookies=None, locale="en-US"):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, locale=locale)
         contexts.append(context)
         if cookies:
             context.add_cookies(cookies)
@@ -114,16 +119,20 @@ def picture(page, name):
         page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "locale"), [("light", "en-US"), ("dark", "en-US"), ("light", "de-DE")])
 @pytest.mark.parametrize("width", [320, 768, 1280])
-def test_every_screen_fits_and_is_silent(watched, finished, width, scheme):
+def test_every_screen_fits_and_is_silent(watched, finished, width, scheme, locale):
     studio, cookies = finished
-    page = watched(studio, width=width, scheme=scheme, cookies=cookies)
+    page = watched(studio, width=width, scheme=scheme, cookies=cookies, locale=locale)
     for screen in SCREENS:
         page.goto(studio.address + screen)
         assert page.locator("h1").count() == 1
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), screen
         assert page.evaluate(WIDE) == [], screen
+        assert page.evaluate(CUT) == [], screen
+        assert page.evaluate("document.getElementById('plan').offsetHeight") < (260 if width == 320 else 130), screen
+        if locale != "en-US":
+            continue
         if scheme == ("dark" if screen == "/history" else "light") and width == 1280:
             picture(page, screen[1:])
         if screen == "/columns" and width == 320 and scheme == "light":

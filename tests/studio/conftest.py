@@ -30,7 +30,7 @@ class Client:
     def delete(self, path):
         return self.http.delete(path, headers=self.writes)
 
-    def wait(self, name, seconds=60):
+    def wait(self, name, seconds=300):
         job = self.session.job(name)
         end = time.monotonic() + seconds
         while not job.finished.is_set() and time.monotonic() < end:

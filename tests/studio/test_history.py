@@ -7,6 +7,7 @@ import pytest
 
 from shoal.errors import ParameterError
 from shoal.studio.history import History
+from shoal.studio.protect_screen import changed_settings
 from shoal.studio.session_folder import SessionFolder, choose_session
 from shoal.studio.settings import ColumnSettings, Settings, changed_text
 
@@ -123,3 +124,12 @@ def test_a_session_behind_a_link_is_refused(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "real")
     with pytest.raises(Exception, match="is a link"):
         SessionFolder(tmp_path / "link")
+
+
+def test_one_field_of_a_form_is_one_change():
+    """The wrong version: the form sends all of its fields, and what is usual anyway is noted as chosen."""
+    form = {"k": "3", "of": "rows", "effort": "balanced", "method": "mdav", "l": "", "t": "", "time_limit": ""}
+    changed = changed_settings(FIRST, form, 100)
+    assert changed_text(FIRST, changed) == "method: auto → mdav"
+    assert changed_settings(changed, form | {"effort": "fast"}, 100).effort == "fast"
+    assert changed_settings(FIRST.with_column("job", role="unit"), form, 100).of == "rows", "persons are usual there"

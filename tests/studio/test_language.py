@@ -81,6 +81,23 @@ def untranslated(page, names):
     return found
 
 
+KEPT = re.compile(
+    r'<(bdi|code|pre|kbd|textarea|script)\b.*?</\1>|<(\w+)[^>]*\btranslate="no"[^>]*>.*?</\2>|<[^>]*>', re.DOTALL
+)
+"""What keeps the signs of its numbers: values of the data, code, and the marks of the page."""
+
+
+def english_numbers(page):
+    """The shares and the numbers of thousands that a German page shows with English signs."""
+    text = KEPT.sub("\n", languages.translated_page(page, "de"))
+    return re.findall(r"[^\n]*\b\d+\.\d+[ \u00a0]%[^\n]*|[^\n]*\b\d{1,3},\d{3}\b(?!,)[^\n]*", text)
+
+
+def test_the_signs_of_numbers_are_found_where_they_are_wrong():
+    assert english_numbers("<p>a share of 1.5 %</p><p>1,000 × 10 of it</p>") == ["a share of 1.5 %", "1,000 × 10 of it"]
+    assert english_numbers("<p>1.5 %</p><code>1.5 %</code> <b>· 1,000 × 10</b> · risk ≤ 20.0 %") == []
+
+
 def test_a_whole_job_shows_no_text_without_a_german_entry(client, tmp_path):
     """Every screen before, while and after a run, its fields, helps, notices and errors."""
     table = tmp_path / "people.csv"
@@ -134,6 +151,7 @@ def test_a_whole_job_shows_no_text_without_a_german_entry(client, tmp_path):
     names = {*client.session.settings.columns, *(path.name for path in tmp_path.iterdir())}
     lacking = {text for page in pages for text in untranslated(page, names)}
     assert lacking == set()
+    assert sorted({text.strip() for page in pages for text in english_numbers(page)}) == []
 
 
 def test_every_word_of_fields_ways_and_choices_has_a_german_entry():

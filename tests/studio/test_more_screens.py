@@ -1,5 +1,6 @@
 """Trees, steps, statistics, patterns, tables made elsewhere and previews, through the server."""
 
+import html
 import os
 import re
 import subprocess
@@ -181,12 +182,12 @@ def test_an_idle_studio_stops_by_itself_and_leaves_nothing(tmp_path):
 def test_every_field_has_its_help(opened):
     opened.post("/columns/0", role="quasi")
     pages = "".join(opened.get(path).text for path in ("/open", "/columns", "/protect", "/check"))
-    for name in ("region", "education"):
+    for name in ("region", "education", "diagnosis"):
         pages += opened.get(f"/columns/{position(opened, name)}/panel").text
     pages += opened.post("/peek", path=opened.session.settings.source).text
     assert opened.run().state == "done"
-    pages += opened.get("/out").text
-    plain = pages.replace("&#39;", "'")
+    pages += opened.get("/out").text + opened.get("/look").text + opened.get("/history").text
+    plain = html.unescape(pages)
     lacking = [name for name, text in HELP.items() if text not in plain and name not in {"kind", "sheet", "missing"}]
     assert lacking == []
 
@@ -257,3 +258,67 @@ def test_a_stratum_that_becomes_quasi_is_none_any_more(opened):
     assert opened.run().state == "done", opened.session.job("run").error
     opened.post(f"/columns/{index}", role="quasi")
     assert "strata" not in opened.session.settings.arguments()
+
+
+def test_the_sentence_and_the_plan_follow_the_curve(opened):
+    """The wrong version: points arrive in the curve, and the sentence above still says that the cost is not known."""
+    here = {"k": 3, "loss": 0.1234, "linkage": 0.2, "low": 0.1, "high": 0.3, "highest": 1 / 3, "waiting": False}
+    opened.session.curve = lambda **_: [here]
+    opened.session.points[f"curve {opened.session.settings.digest()}"] = here
+    answer = opened.get("/curves").text
+    assert 'id="meaning" hx-swap-oob="true"' in answer
+    assert "This costs <b>12.34" in answer
+    assert "12.34\N{NO-BREAK SPACE}% lost</b> · not run yet" in answer
+    page = opened.get("/protect").text
+    assert page.count('id="meaning"') == 1
+    assert 'id="meaning" hx-swap-oob' not in page
+
+
+def test_the_choice_of_methods_is_filled_when_the_worker_has_listed_them(opened):
+    opened.session.curve = lambda **_: []
+    assert 'hx-get="/protect/methods"' in opened.get("/protect").text
+    names = opened.get("/protect/methods").text
+    assert '<option translate="no" value="ona-star">' in names
+    assert 'hx-get="/protect/methods"' not in names
+    assert 'hx-get="/protect/methods"' not in opened.get("/protect").text
+
+
+def test_a_finding_is_answered_by_one_click_and_undone(client, tmp_path):
+    """Twenty rows of which one differs: the lost category is named, and its button keeps the frequencies."""
+    pl.DataFrame({"age": [*range(20, 40)], "sex": ["f"] * 19 + ["m"]}).write_csv(tmp_path / "people.csv")
+    client.open(tmp_path / "people.csv")
+    client.post("/protect", k="10", method="mdav")
+    client.run()
+    client.post("/run/way", accept="loss")
+    assert client.wait("run").state == "done"
+    points = client.session.result["decide"]
+    found = [(index, number, way) for index, point in enumerate(points) for number, way in enumerate(point["ways"])]
+    index, number, way = next(one for one in found if one[2]["change"] == "frequencies")
+    assert way["column"] == "sex"
+    assert all(("frequencies" in str(one["ways"])) == ("does not occur" in one["text"]) for one in points)
+    assert "Run with the frequencies kept of <bdi>sex</bdi>" in client.get("/look").text
+    for wrong in ("9", "-1", "x", ""):
+        assert client.post(f"/points/{index}/way", way=wrong).status_code == 404, wrong
+    assert client.post("/points/99/way", way="0").status_code == 404
+    before = client.session.settings
+    assert client.post(f"/points/{index}/way", way=str(number)).headers["hx-redirect"] == "/run"
+    assert client.wait("run").state == "done", client.session.job("run").error
+    assert client.session.settings.columns["sex"].recode == "frequencies"
+    client.post("/undo")
+    assert client.session.settings == before
+
+
+def test_a_plan_counts_histories(client, tmp_path):
+    rows = [(person, visit, 20 + person % 10, (person * visit) % 7) for person in range(40) for visit in (1, 2)]
+    stays = pl.DataFrame(rows, schema=["patient_id", "visit", "age", "days"], orient="row")
+    stays.write_csv(tmp_path / "stays.csv")
+    client.open(tmp_path / "stays.csv")
+    for index, role in enumerate(("unit", "time", "quasi", "quasi")):
+        client.post(f"/columns/{index}", role=role)
+    assert "k counts histories" in client.get("/protect").text
+    client.post("/protect", k="4", of="histories", effort="fast")
+    assert "4 persons</b> with the same sequence of rows" in client.get("/protect").text
+    assert client.run().state == "done", client.session.job("run").error
+    assert "Requested: k = 4 histories" in client.get("/look").text
+    client.post("/columns/0", role="other")
+    assert client.session.settings.of == "", "what k counts has no column any more"

@@ -13,7 +13,17 @@ from starlette.responses import Response
 from shoal.errors import ShoalError
 from shoal.schema.step_texts import parse_step
 from shoal.studio.drawing import small_bars
-from shoal.studio.settings import HIERARCHIES, KINDS, MISSING, ROLES, UNDECIDED, USES, ColumnSettings, Settings
+from shoal.studio.settings import (
+    HIERARCHIES,
+    KINDS,
+    LARGEST_WEIGHT,
+    MISSING,
+    ROLES,
+    UNDECIDED,
+    USES,
+    ColumnSettings,
+    Settings,
+)
 from shoal.studio.trees import MOST_VALUES, WAYS, build, edited, tree_view, ways_of
 from shoal.studio.web import fragment, page, problem, session_of, whole_number
 
@@ -143,7 +153,9 @@ def _warnings(session: Any, entry: dict[str, Any], settings: ColumnSettings) -> 
             "identifier, which is dropped."
         )
     if settings.role == "quasi" and entry["missing"] and not session.settings.missing:
-        found.append(f"{entry['missing']:,} cells are missing: decide what happens to them in Protect.")
+        one = entry["missing"] == 1
+        cells = "1 cell is missing" if one else f"{entry['missing']:,} cells are missing"
+        found.append(f"{cells}: decide what happens to {'it' if one else 'them'} in Protect.")
     if settings.role == "quasi" and settings.kind == "nominal" and entry["distinct"] > n_rows / 2:
         found.append("Most rows have a category of their own; grouping will lose most of this column.")
     return found
@@ -245,7 +257,7 @@ def _weight(form: Any) -> dict[str, Any]:
         weight = float(str(form["weight"]))
     except ValueError:
         weight = -1.0
-    if not 0 < weight <= 1000:
+    if not 0 < weight <= LARGEST_WEIGHT:
         raise ValueError("The weight is a number above 0, at most 1,000; 1 counts as much as every other column.")
     return {"weight": weight}
 

@@ -152,7 +152,7 @@ def _curve(points: Sequence[dict[str, Any]], present: int, name: str, width: int
 
 
 def scatter(runs: Sequence[dict[str, Any]]) -> Markup:
-    """Return pinned runs by loss and record linkage, with the 95 % interval of the linkage.
+    """Return pinned runs by loss and record linkage, with the 95 % interval of the linkage; twice, as :func:`curve`.
 
     Examples
     --------
@@ -162,7 +162,12 @@ def scatter(runs: Sequence[dict[str, Any]]) -> Markup:
     known = [run for run in runs if run["loss"] is not None and run["linkage"] is not None]
     if not known:
         return Markup("")
-    width, height = 640, 320
+    return _scatter(known, _WIDTH) + _scatter(known, _NARROW)
+
+
+def _scatter(known: Sequence[dict[str, Any]], width: int) -> Markup:
+    """Return pinned runs of which loss and record linkage are known, for wide or for narrow screens."""
+    height, narrow = 330, width == _NARROW
     loss_ticks = _ticks(max(run["loss"] for run in known))
     risk_ticks = _ticks(max(run["high"] or run["linkage"] for run in known))
 
@@ -170,7 +175,7 @@ def scatter(runs: Sequence[dict[str, Any]]) -> Markup:
         return 60 + (width - 90) * share / loss_ticks[-1]
 
     def up(share: float) -> float:
-        return height - 46 - (height - 66) * share / risk_ticks[-1]
+        return height - 46 - (height - 76) * share / risk_ticks[-1]
 
     parts = [
         f'<path class="grid" d="M60 {up(tick):.1f}H{width - 20}"/><text class="soft" x="52" y="{up(tick) + 4:.1f}" '
@@ -179,7 +184,7 @@ def scatter(runs: Sequence[dict[str, Any]]) -> Markup:
     ]
     parts += [
         f'<text class="soft" x="{across(tick):.1f}" y="{height - 26}" text-anchor="middle">{100 * tick:g} %</text>'
-        for tick in loss_ticks
+        for tick in (loss_ticks[:: max(1, len(loss_ticks) // 2)] if narrow else loss_ticks)
     ]
     parts.append(f'<text class="soft" x="{width - 20}" y="{height - 6}" text-anchor="end">information loss</text>')
     parts.append('<text class="soft" x="4" y="12">record linkage</text>')
@@ -192,7 +197,8 @@ def scatter(runs: Sequence[dict[str, Any]]) -> Markup:
     words = "; ".join(
         f"{run['letter']}: loss {100 * run['loss']:.1f} %, record linkage {100 * run['linkage']:.1f} %" for run in known
     )
-    return _picture("".join(parts), "Record linkage over information loss", words, "scatter", (width, height))
+    name, shown = ("scatter-narrow", "for-narrow") if narrow else ("scatter", "for-wide")
+    return _picture("".join(parts), "Record linkage over information loss", words, name, (width, height), shown)
 
 
 def _ticks(highest: float) -> list[float]:

@@ -54,7 +54,8 @@ HELP = {
     ),
     "of": (
         "Where a person has several rows, k rows are fewer than k persons. Name the column that says which rows "
-        "belong to one person, and k counts persons."
+        "belong to one person, and k counts persons. Histories are persons whose rows are the same, one by one: choose "
+        "them if an intruder may know several rows of a person."
     ),
     "l": (
         "Each equivalence class has at least l different values of each confidential column, so that its members do"
@@ -81,6 +82,12 @@ HELP = {
         "A figure that others compute from the table, such as the mean of income by region. If the release changes "
         "it by more than the tolerance, nothing is released."
     ),
+    "held_value": (
+        "A column of numbers, whose mean is kept, or a condition such as income < 9000, whose share of the rows is "
+        "kept."
+    ),
+    "held_domains": "The figure is kept for each value of these columns, such as region; empty for the whole table.",
+    "held_relative": "2 allows the figure of the release to be 2 % larger or smaller than that of the original.",
     "effort": (
         "How long the search for good groups takes. More effort loses less information; k holds with each of them."
     ),
@@ -96,10 +103,18 @@ HELP = {
         "Whether the table may leave, and under which conditions. It is kept in the history beside the result that "
         "it is about."
     ),
+    "findings": (
+        "What someone has to decide before the table may leave. Accept a finding with the reason, which the history "
+        "keeps, or change the plan and run it again."
+    ),
+    "step_name": "A word for this step, such as candidate; a branch that begins here is shown with it.",
+    "step_note": "Why this step was taken. The history keeps it; no file of the release holds it.",
     "released": "The table as it would leave, made by any software.",
     "original": (
         "The table before protection, with the same rows in the same order. Without it only the released table is "
         "assessed."
     ),
+    "check_quasi": "What an intruder may know about a person; the table is assessed for all of these columns together.",
+    "check_confidential": "What must not become known; it is measured how well the table gives it away.",
 }
 """By the name of the field."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +13,8 @@ from starlette.responses import Response
 from shoal.errors import ParameterError
 from shoal.studio.drawing import bar, scatter, two_bars
 from shoal.studio.exports import plan_text
-from shoal.studio.settings import changed_text
+from shoal.studio.protect_screen import begin_run
+from shoal.studio.settings import LARGEST_WEIGHT, Settings, changed_text
 from shoal.studio.web import fragment, go_to, open_points, page, problem, session_of, whole_number
 from shoal.studio.worker import Job
 
@@ -31,7 +32,13 @@ async def look_screen(request: Request) -> Response:
 def _look(session: Any) -> dict[str, Any]:
     found, present = session.shown_result
     decided = session.history.decisions.get(found["digest"], {})
-    points = [{**one, "decision": decided.get(one["text"])} for one in found["decide"]]
+    points = [
+        {**one, "decision": decided.get(one["text"]), "ways": [
+            (number, way) for number, way in enumerate(one["ways"])
+            if present and with_way(session.settings, way) not in (None, session.settings)
+        ]}
+        for one in found["decide"]
+    ]  # fmt: skip
     return {
         "found": found, "present": present, "points": points, "bar": bar, "two_bars": two_bars,
         "open_points": open_points(session), "by_loss": sorted(found["columns"], key=lambda one: -one["loss"]),
@@ -50,6 +57,48 @@ async def decide_point(request: Request) -> Response:
         return problem(request, "Write the reason why this is accepted; it is printed in the history.")
     session.history.decide(session.result["digest"], session.result["decide"][index]["text"], reason)
     return fragment(request, "points.html.jinja", "look", **_look(session))
+
+
+MORE_WEIGHT, LEAST_L, LEAST_T = 2.0, 2.0, 0.3
+"""What the buttons of findings set: the factor of a weight, l and t."""
+
+
+def with_way(settings: Settings, way: dict[str, str]) -> Settings | None:
+    """Return settings changed by a way out of a finding; None where it does not fit them any more.
+
+    Examples
+    --------
+    >>> from shoal.studio.settings import ColumnSettings
+    >>> settings = Settings("people.csv", columns={"age": ColumnSettings("quasi", "numeric")})
+    >>> with_way(settings, {"change": "weight", "column": "age"}).columns["age"].weight
+    2.0
+    """
+    column = settings.columns.get(way["column"])
+    if way["change"] == "l":
+        return replace(settings, l=max(settings.l or 0.0, LEAST_L))
+    if way["change"] == "t":
+        return replace(settings, t=min(settings.t or 1.0, LEAST_T))
+    if column is None or column.role != "quasi":
+        return None
+    if way["change"] == "weight":
+        return settings.with_column(way["column"], weight=min(MORE_WEIGHT * column.weight, LARGEST_WEIGHT))
+    return settings.with_column(way["column"], recode="frequencies", hierarchy="")
+
+
+async def take_point(request: Request) -> Response:
+    """Change the plan by a way out of a finding and run it; undo leads back."""
+    session, index = session_of(request), request.path_params["index"]
+    form = await request.form()
+    number = whole_number(str(form.get("way", "")))
+    points = [] if session.result is None else session.result["decide"]
+    ways = points[index]["ways"] if index < len(points) else []
+    changed = None
+    if session.settings is not None and number is not None and number < len(ways):
+        changed = with_way(session.settings, ways[number])
+    if changed is None:
+        return problem(request, "There is no such finding in the present result.", 404)
+    session.change(changed)
+    return await begin_run(request)
 
 
 async def show_rows(request: Request) -> Response:

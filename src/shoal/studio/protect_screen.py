@@ -47,8 +47,7 @@ async def protect_screen(request: Request) -> Response:
     settings = session.settings
     if settings is None or session.profile is None or session.profile_of != settings.table:
         return go_back(request)
-    if not session.methods and session.job("methods") is None:
-        session.begin("methods", Job("methods", {}, urgent=False, when_done=lambda job: _keep_methods(session, job)))
+    _need_methods(session)
     return page(request, "protect", **_context(session, wanted=False))
 
 
@@ -57,6 +56,30 @@ def go_back(request: Request) -> Response:
     from starlette.responses import RedirectResponse
 
     return RedirectResponse("/columns" if session_of(request).settings is not None else "/open", status_code=303)
+
+
+def _need_methods(session: Any) -> Job | None:
+    """Return the job that lists the methods, before the points of the curve; None if they are known."""
+    if session.methods:
+        return None
+    running: Job | None = session.job("methods")
+    if running is not None and running.open:
+        return running
+    done: Job = session.begin(
+        "methods", Job("methods", {}, urgent=False, when_done=lambda job: _keep_methods(session, job))
+    )
+    return done
+
+
+async def method_names(request: Request) -> Response:
+    """Return the choice of methods as soon as the worker has listed them."""
+    session = session_of(request)
+    job = _need_methods(session)
+    if job is not None:
+        await job.finished.wait()
+    if session.settings is None or not session.methods:
+        return Response(status_code=204)
+    return fragment(request, "method_names.html.jinja", "protect", methods=session.methods)
 
 
 def _keep_methods(session: Any, job: Job) -> None:
@@ -132,10 +155,11 @@ def changed_settings(settings: Settings, form: Mapping[str, str], n_rows: int) -
             return f"{text[0].upper()}{text[1:]}."
         number: Any = int(value) if value is not None and name in {"p", "max_size"} else value
         changes[name] = number
-    choices = {"effort": {"", *EFFORTS}, "of": {"", "rows", "units", "households"}}
+    choices = {"effort": {"", *EFFORTS}, "of": {"", "rows", "units", "households", "histories"}}
+    usual = {"effort": "balanced", "of": "units" if settings.named("unit") else "rows"}
     for name, allowed in choices.items():
         if form.get(name) in allowed:
-            changes[name] = form[name]
+            changes[name] = "" if form[name] == usual[name] else form[name]  # the form sends every field
     settings = replace(settings, **changes)
     if "method" in form and len(form["method"]) < 60 and form["method"].replace("-", "").isalnum():
         settings = replace(settings, method=form["method"])
@@ -192,7 +216,7 @@ async def curves(request: Request) -> Response:
     fast = sum(bool(point.get("fast") or point.get("preview")) for point in context["points"])
     if request.query_params.get("known") == f"{known}-{fast}" and context["waiting"]:
         return Response(status_code=204)
-    return fragment(request, "curves.html.jinja", "protect", **context)
+    return fragment(request, "curves_and_meaning.html.jinja", "protect", **context)
 
 
 async def begin_run(request: Request) -> Response:

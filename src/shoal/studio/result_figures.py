@@ -39,7 +39,9 @@ def result_figures(release: Any) -> dict[str, Any]:
         "linkage": _linkage(evidence),
         "risks": [{name: _plain(value) for name, value in one.items()} for one in contents["risks"]],
         "person_risks": [{name: _plain(value) for name, value in one.items()} for one in contents["person_risks"]],
-        "decide": [{"text": one.text, "advice": one.advice} for one in contents["decide"]],
+        "decide": [
+            {"text": one.text, "advice": one.advice, "ways": _ways(release, one)} for one in contents["decide"]
+        ],
         "information": [{"text": one.text, "advice": one.advice} for one in contents["information"]],
         "methods": [
             {name: one[name] for name in ("name", "title", "reason") if name in one} for one in contents["methods"]
@@ -59,6 +61,19 @@ def result_figures(release: Any) -> dict[str, Any]:
         "statistics": [_statistic(one, contents["min_records"]) for one in evidence.statistics],
         "fingerprint": contents["short_fingerprint"],
     }  # fmt: skip
+
+
+def _ways(release: Any, finding: Any) -> list[dict[str, str]]:
+    """Return the changes of the plan that one click can make about a finding: what is changed, and for which column."""
+    ways = []
+    for remark in release.released.remarks:
+        if remark.column is not None and remark.text[1:] in finding.text:
+            change = {"heavy-loss": "weight", "lost-category": "frequencies"}.get(remark.code)
+            ways += [{"change": change, "column": remark.column}] if change else []
+    advice = finding.advice
+    ways += [{"change": "l", "column": ""}] if advice.startswith("Request l-diversity") else []
+    ways += [{"change": "t", "column": ""}] if advice.startswith("Request t-closeness") else []
+    return ways
 
 
 def _plain(value: Any) -> Any:

@@ -179,6 +179,15 @@ class Session:
         keys = [_point_key(full), _point_key(full, "preview")]
         return {"k": k, "loss": None, **(found or {}), "waiting": any(map(self._waits, keys))}
 
+    @property
+    def estimate(self) -> dict[str, Any] | None:
+        """What is known about the loss of the present settings before they are run; nothing is computed for it."""
+        settings = self.settings
+        if settings is None:
+            return None
+        point = self._point(settings.k, replace(settings, accept=()), None)
+        return None if point["loss"] is None else point
+
     def _known(self, settings: Settings) -> dict[str, Any] | None:
         """Return the figures of full results: of the curve, or of a run that was made with these settings."""
         present = self.settings

@@ -28,6 +28,7 @@ SINGLE_ROLES = frozenset({"unit", "household", "time"})
 MISSING = ("error", "fill", "suppress", "by-pattern", "impute", "category")
 EFFORTS = ("fast", "balanced", "best")
 LARGEST_K = 100_000
+LARGEST_WEIGHT = 1000.0
 HIERARCHIES = {
     "numeric": {"intervals": "intervals", "calendar": "calendar (dates)"},
     "ordinal": {"order": "neighbours in the order"},
@@ -175,7 +176,9 @@ class Settings:
             name: getattr(self, name)
             for name in ("of", "l", "t", "alpha", "beta", "p", "max_size", "missing", "sampling_weight", "time_limit")
         }
-        if self.method == "auto" and self.effort:
+        if self.of == "histories":
+            plain["time_limit"] = ""  # groups of whole histories have a search of their own
+        elif self.method == "auto" and self.effort:
             plain["effort"] = self.effort
         found = {**roles, **mappings, "strata": list(self.strata), **plain, "read_options": dict(self.read_options)}
         found = {name: value for name, value in found.items() if value not in (None, "", [], {})}
@@ -199,6 +202,9 @@ class Settings:
         columns[name] = replace(columns[name], **changes)
         accept = tuple(entry for entry in self.accept if entry != "derived")
         changed = replace(self, columns=columns, accept=accept)
+        needed = {"units": "unit", "histories": "unit", "households": "household"}.get(self.of)
+        if needed is not None and not changed.named(needed):
+            changed = replace(changed, of="")  # what k counted has no column any more
         return changed if columns[name].role in _RELEASED else changed.with_use(name, "")
 
     def use_of(self, name: str) -> str:

@@ -188,6 +188,7 @@ def frame_context(session: Session, screen: str) -> dict[str, Any]:
         "profile": session.profile if settings is not None and session.profile_of == settings.table else None,
         "result": session.result,
         "shown": shown,
+        "estimate": session.estimate if shown is None else None,
         "next_action": next_action(session, screen, reasons),
         "undo": history.can_undo,
         "redo": history.can_redo,
