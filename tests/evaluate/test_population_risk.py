@@ -110,11 +110,25 @@ def test_wrong_weights_are_refused(weight):
 
 
 CASES = [
-    (FIVE, 4, (4480.8, 1103.9, 1472.6), 4471.22, 4332.3, 1018.0, (3948, 1003, 1406.2)),
-    (FIVE, 10, (4672.5, 467.0, 694.4), 5776.20, 3576.1, 353.4, (3948, 401, 646.0)),
-    (FIVE, 50, (2879.0, 57.7, 117.3), 14230.17, 12162.0, 41.7, (3948, 75, 140.5)),
-    (SEVEN, 10, (14077.2, 1409.3, 1905.4), 21620.13, 17959.2, 802.4, (15620, 1528, 2006.8)),
+    (FIVE, 4, (4480.8, 1103.9, 1472.6), 4471.22, 4332.3, (1018.0, 550.8), (3948, 1003, 1406.2)),
+    (FIVE, 10, (4672.5, 467.0, 694.4), 5776.20, 3576.1, (353.4, 138.1), (3948, 401, 646.0)),
+    (FIVE, 50, (2879.0, 57.7, 117.3), 14230.17, 12162.0, (41.7, 10.4), (3948, 75, 140.5)),
+    (SEVEN, 10, (14077.2, 1409.3, 1905.4), 21620.13, 17959.2, (802.4, 313.7), (15620, 1528, 2006.8)),
 ]
+"""Keys, step, Pitman, Zayatz, SNB, expected matches by weights and by 1/F, and the truth."""
+
+
+def matches_by_weights(sizes, population):
+    """The expected matches with sample uniques by weights, and by the wrong neighbour 1/F."""
+    ones, people = float((sizes == 1).sum()), population / sizes.sum()
+    return round(ones * float(expected_inverse(np.ones(1), np.array([people]))[0]), 1), round(ones / people, 1)
+
+
+def truth_of(everyone, sample, keys):
+    """Population uniques, sample uniques that are unique in the population, and the sum of 1/F over sample uniques."""
+    counts = everyone.group_by(keys).len("F")
+    joined = sample.group_by(keys).len("f").join(counts, on=keys).filter(f=1)
+    return int((counts["F"] == 1).sum()), int((joined["F"] == 1).sum()), round(float((1 / joined["F"]).sum()), 1)
 
 
 @pytest.mark.parametrize(("keys", "step", "pitman", "by_zayatz", "snb", "weights", "truth"), CASES)
@@ -126,15 +140,10 @@ def test_the_table_of_the_specification(adult, keys, step, pitman, by_zayatz, sn
     assert tuple(round(x, 1) for x in (uniques.pitman, uniques.unique_in_both, uniques.expected_matches)) == pitman
     assert round(uniques.zayatz, 2) == by_zayatz
     assert round(uniques.snb, 1) == snb
-    ones = float((sizes == 1).sum())
-    by_weights = ones * float(expected_inverse(np.ones(1), np.array([adult.height / sample.height]))[0])
-    assert round(by_weights, 1) == weights
-    counts = adult.group_by(keys).len("F")
-    joined = sample.group_by(keys).len("f").join(counts, on=keys).filter(f=1)
-    true = (int((counts["F"] == 1).sum()), int((joined["F"] == 1).sum()), round(float((1 / joined["F"]).sum()), 1))
-    assert true == truth
+    assert matches_by_weights(sizes, adult.height) == weights
+    assert truth_of(adult, sample, keys) == truth
     assert risk[sizes == 1].max() == found.highest
-    assert abs(uniques.expected_matches / truth[2] - 1) < 0.18 < abs(ones * sample.height / adult.height / truth[2] - 1)
+    assert abs(uniques.expected_matches / truth[2] - 1) < 0.18 < abs(weights[1] / truth[2] - 1)
 
 
 def test_covertype_as_in_the_specification():
@@ -142,7 +151,11 @@ def test_covertype_as_in_the_specification():
     widths = [50, 30, 3, 10, 500]
     table = pl.read_csv(reference_path("covertype"), columns=names)
     bands = table.select([(pl.col(name) // width).alias(name) for name, width in zip(names, widths, strict=True)])
-    found = against_population(sizes_of(bands.gather_every(100), names), population=bands.height)[1]
+    sample = bands.gather_every(100)
+    sizes = sizes_of(sample, names)
+    found = against_population(sizes, population=bands.height)[1]
+    assert (sample.height, truth_of(bands, sample, names)) == (5811, (13979, 139, 518.9))
+    assert matches_by_weights(sizes, bands.height) == (198.0, 42.6)
     assert (round(found.uniques.pitman), round(found.uniques.unique_in_both, 1)) == (15607, 155.7)
     assert round(found.uniques.expected_matches, 1) == 534.6
     assert (round(found.uniques.zayatz), round(found.uniques.snb)) == (312620, 303544)
