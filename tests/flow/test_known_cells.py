@@ -207,3 +207,77 @@ def test_evaluate_compares_known_cells_and_counts_emptied_ones_as_the_mean():
         assert release.loss.columns["age"].information_loss == pytest.approx(
             naive.squared_loss(frame["age"].to_list(), release.data["age"].to_list())
         )
+
+
+def panel_with_missing_cells(share):
+    """Three years of 40 persons, in which cells of both quasi-identifiers are missing."""
+    random = np.random.default_rng(8)
+    persons = 40
+    frame = pl.DataFrame(
+        {
+            "person": np.repeat(np.arange(persons), 3), "year": np.tile([2001, 2002, 2003], persons),
+            "age": np.repeat(random.integers(20, 60, persons), 3), "job": random.choice(list("abc"), 3 * persons),
+            "illness": random.choice(list("uvw"), 3 * persons),
+        }
+    )  # fmt: skip
+    return frame.with_columns(
+        pl.when(pl.Series(random.random(3 * persons) < share)).then(None).otherwise(pl.col(name)).alias(name)
+        for name in ("age", "job")
+    )
+
+
+def farthest(frame, released):
+    """The largest distance of the illnesses of a class to those of the table; all categories are equally far apart."""
+    whole = frame["illness"].value_counts(normalize=True)
+    distances = []
+    for _, rows in released.group_by("age", "job"):
+        part = rows["illness"].value_counts(normalize=True)
+        both = whole.join(part, on="illness", how="left").fill_null(0)
+        distances.append((both["proportion"] - both["proportion_right"]).abs().sum() / 2)
+    return max(distances)
+
+
+@pytest.mark.parametrize("policy", ["fill", "suppress"])
+def test_t_closeness_holds_with_missing_cells_and_the_changed_cells_are_counted(policy):
+    frame = panel_with_missing_cells(0.1).drop("person", "year")
+    given = {
+        "quasi": ["age", "job"],
+        "confidential": ["illness"],
+        "missing": policy,
+        "accept_loss": True,
+        "effort": "fast",
+    }
+    release = shoal.protect(frame, 3, t=0.35, **given)
+    assert release.data.group_by("age", "job").len()["len"].min() >= 3
+    assert farthest(frame, release.data) <= 0.35 + 1e-12
+    assert farthest(frame, shoal.protect(frame, 3, **given).data) > 0.35  # the wrong version: nothing is enforced
+    counted = release.manifest["missing_values"]
+    for name in ("age", "job"):
+        filled = int((frame[name].is_null() & release.data[name].is_not_null()).sum())
+        assert counted.get("filled", {}).get(name, 0) == filled
+        assert counted.get("emptied", {}).get(name, 0) == hidden_cells(frame, release, name)
+
+
+def fewest_with_a_history(released):
+    """The least number of persons with the same rows in the order of time."""
+    history = released.group_by("person", maintain_order=True).agg("age", "job")
+    assert history.height == 40
+    return history.group_by("age", "job").len()["len"].min()
+
+
+@pytest.mark.parametrize("policy", ["fill", "suppress"])
+def test_equal_histories_keep_equal_missing_marks(policy):
+    """k persons have the same rows in the order of time, missing cells included."""
+    frame = panel_with_missing_cells(0.05)
+    given = {
+        "quasi": ["age", "job"], "confidential": ["illness"], "unit": "person", "time": "year", "missing": policy,
+        "keep_links": True, "accept_loss": True,
+    }  # fmt: skip
+    release = shoal.protect(frame, 3, of="histories", **given)
+    assert fewest_with_a_history(release.data) >= 3
+    rows = shoal.protect(frame, 3, of="units", accept_relinking=True, **given)
+    assert fewest_with_a_history(rows.data) < 3  # the wrong version: k persons in each class of rows
+    nulls = {name: release.data[name].null_count() - frame[name].null_count() for name in ("age", "job")}
+    counted = release.manifest["missing_values"]
+    changed = {name: counted.get("emptied", {}).get(name, 0) - counted.get("filled", {}).get(name, 0) for name in nulls}
+    assert changed == nulls
