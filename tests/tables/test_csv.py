@@ -401,8 +401,14 @@ class TestBadInput:
             read("a,b,a\n1,2,3\n")
 
     def test_an_empty_name_raises_an_error(self, read):
-        with pytest.raises(SchemaError, match="column 2 of 3 has no name in the header; give it one"):
+        with pytest.raises(SchemaError, match=r"column 2 of 3 has no name in the header; give it one$"):
             read("a,,c\n1,2,3\n")
+
+    def test_row_names_and_a_title_above_the_header_are_named_as_causes(self, read):
+        with pytest.raises(SchemaError, match=r"column 1 of 3 .*R and pandas write row names so"):
+            read(",b,c\n1,2,3\n")
+        with pytest.raises(SchemaError, match=r"column 2 of 3 .*remove the lines above the header"):
+            read("People of 2024,,\nname,age,sex\n1,2,3\n")
 
     @pytest.mark.parametrize(("bad", "fields"), [("secret", "1 field"), ("1,secret,3", "3 fields")])
     @pytest.mark.parametrize("before", [0, 3, 400_000])

@@ -134,9 +134,15 @@ def encodings_to_try(path: Path, given: str | None) -> list[tuple[str, bool]]:
 
 def check_header(path: Path, header: list[str]) -> None:
     """Raise :class:`SchemaError` for column names that are empty or not unique."""
-    for position, name in enumerate(header, start=1):
-        if not name.strip():
-            raise SchemaError(f"{path}: column {position} of {len(header)} has no name in the header; give it one")
+    unnamed = [position for position, name in enumerate(header, start=1) if not name.strip()]
+    if unnamed:
+        cause = ""
+        if unnamed == [1]:
+            cause = " (R and pandas write row names so; leave them out, or name them)"
+        elif 2 * len(unnamed) >= len(header):
+            cause = ", or remove the lines above the header, such as a title"
+        which = f"column {unnamed[0]} of {len(header)}"
+        raise SchemaError(f"{path}: {which} has no name in the header; give it one{cause}")
     for name, count in Counter(header).items():
         if count > 1:
             raise SchemaError(f'{path}: {count} columns are named "{name}" in the header; give each its own name')
