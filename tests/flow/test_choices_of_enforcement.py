@@ -6,6 +6,7 @@ import pytest
 
 import shoal
 from shoal.core.progress import SILENT
+from shoal.errors import SchemaError
 from shoal.flow import satisfy
 from shoal.methods.persons.rising_price import Constraints
 from shoal.privacy import closeness_construction, enforcement
@@ -77,3 +78,8 @@ def test_groups_with_exactly_k_persons_each_are_not_searched():
     release = shoal.protect(table, quasi=["age"], unit="who", unnamed="other", k=3, method="mdav")
     assert (release.k, release.grouping.sizes.tolist()) == (3, [3, 3, 3])
     assert {"name": "k persons", "groups_violating": 0} in release.manifest["method"]["steps"]
+
+
+def test_requirements_on_confidential_attributes_need_one():
+    with pytest.raises(SchemaError, match="l is about confidential attributes, but none is named"):
+        shoal.protect(pl.DataFrame({"age": [1, 2, 3, 4]}), quasi=["age"], k=2, l=2)

@@ -129,3 +129,4 @@ def test_of_many_sizes_the_32_nearest_to_the_other_way_are_tried():
 def test_two_groups_are_not_turned_round_for_a_rounding_error():
     """Turning both round leaves the sum as it is, and both means farther away; 0.3 - 3 + 3 is a little below 0.3."""
     assert round_keeping_sum(np.array([1.3, 2.8]), np.array([3.0, 3.0])).tolist() == [1.0, 3.0]
+    assert round_keeping_sum(np.array([2.4, 2.8]), np.array([5.0, 5.0])).tolist() == [2.0, 3.0]
