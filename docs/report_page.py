@@ -35,6 +35,11 @@ shoal protect people.csv -k 5 --quasi age,region --confidential diagnosis --unna
     --method mdav --report safe.html --public-report public.html
 ```
 
+`--population`, `--sampling-fraction` and `--control` add the journalist's
+[risk against the population](population-risk.md) and
+[singling out, linkability, membership and inference](risk-utility.md#singling-out-linkability-inference) to the full
+report.
+
 Definitions: [measures](measures.md), [glossary](glossary.md). How the findings are worded and decided is stated in
 the report itself; the signature and the date are for the person who decides.
 """

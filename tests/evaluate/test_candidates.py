@@ -120,6 +120,24 @@ def test_suppressed_cells_equal_the_reference_implementation(tables, texts):
     assert counted(before, after, before.columns) == (list(wanted[0]), list(wanted[1]))
 
 
+@given(suppressed_tables(), st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=1, max_size=8))
+def test_a_control_table_is_counted_by_hand(tables, people):
+    """The wrong version gives people who are not in the release the baseline of a guess among its rows."""
+    rows, released = tables
+    d = len(rows[0])
+    before, after = frame(rows, pl.Int64), frame(released, pl.Int64)
+    others = frame([person[:d] for person in people], pl.Int64)
+    if len(rows) < 2 or not any(cell is None for row in released for cell in row):
+        return
+    counts = [
+        sum(all(cell in {None, value} for cell, value in zip(row, person, strict=False)) for row in released)
+        for person in people
+    ]
+    found = shoal.risk(before, after, quasi=before.columns, control=others, k=2).candidates
+    assert found.baseline.value == pytest.approx(np.mean([1 / count if count else 0.0 for count in counts]))
+    assert f"{sum(count == 1 for count in counts)} of whom" in found.description
+
+
 @st.composite
 def generalised_tables(draw):
     """Rows and cells that cover them: values, ranges, sets or nothing shown."""

@@ -1,5 +1,6 @@
 """The report with a population and a control table: the figures of evaluate, never in public, kept in run files."""
 
+import json
 import re
 
 import pytest
@@ -26,7 +27,7 @@ def release():
 def measured(release, **given):
     stated = {"population": None, "sampling_fraction": None, "control": None} | given
     outside = outside_data(**stated, records=release.table.n_rows, schema=release.schema, options={})
-    return measure_evidence(release.released, release._original, outside=outside)
+    return measure_evidence(release.released, release.released.paired(release._original), outside=outside)
 
 
 @pytest.mark.parametrize("given", [{"population": PEOPLE}, {"population": 5_000}, {"sampling_fraction": 0.04}])
@@ -97,12 +98,18 @@ def test_wrong_tables_and_numbers_are_refused(release, tmp_path, given, message)
     assert not list(tmp_path.iterdir())
 
 
-def test_bands_before_grouping_are_applied_to_a_control_table():
-    """The wrong version compares ages with bands: nobody of the control is then like the people of the table."""
-    steps = {"age": ["band 20"]}
-    release = shoal.protect(TABLE, 4, before=steps, kinds={"sex": "nominal"}, **ROLES)
+def test_mappings_before_grouping_are_applied_to_a_control_table():
+    """The wrong version compares values with what they were mapped to: nobody of the control is like a person."""
+    mapping = {value: f"area {value}" for value in PEOPLE["region"].unique()}
+    release = shoal.protect(TABLE, 4, before={"region": f"map {json.dumps(mapping)}"}, **ROLES)
     attacks = {attack.name: attack for attack in measured(release, control=CONTROL).attacks.controlled}
     assert attacks["membership"].success.value < 0.7
+    found, _ = shoal.evaluate_release(TABLE, release.data, schema=release.schema, control=CONTROL, population=PEOPLE)
+    assert found.attack("membership").success.value == pytest.approx(attacks["membership"].success.value)
+    assert found.classes.population.source == "population table"
+    before, names = release.released.paired(release._original).native, release.schema.protected
+    wrong = risk(before, release.data, quasi=names, control=CONTROL, schema=release.schema)
+    assert wrong.attack("membership").success.value > 0.9
 
 
 def test_a_run_file_repeats_the_report(tmp_path, monkeypatch):

@@ -157,6 +157,7 @@ def evaluate(
     if any(column.before or column.after for column in full.columns):
         from shoal.flow.stepped import comparable_original
 
+        control, population = (_stepped(given, full, reading) for given in (control, population))
         table, full = comparable_original(table, full)
     options = reading.given() if any(isinstance(file, str | Path) for file in (released, control, population)) else None
     known = [name for name in full.known if name not in {*names, *attributes}]
@@ -184,6 +185,17 @@ def evaluate(
         )
         risks = replace(risks, notes=(*risks.notes, note))
     return risks, uses
+
+
+def _stepped(given: Any, schema: Schema, reading: ReadOptions) -> Any:
+    """Return a control table or a population with bands and mappings applied; a number, or None, as it is."""
+    from shoal.evaluate.population_risk import stated_size
+    from shoal.flow.stepped import comparable_original
+
+    known = stated_size(given)
+    if known is None or isinstance(known, int | float | np.integer | np.floating):
+        return given
+    return comparable_original(load_typed(given, reading), schema)[0]
 
 
 def _evaluated_sample(arguments: Mapping[str, Any], changes: Mapping[str, Any]) -> tuple[Risk, Utility] | None:

@@ -553,18 +553,18 @@ class Release:
 
 def _files_of(*given: Any) -> list[Path]:
     """Return the files among tables, numbers and paths, which no output may replace."""
-    return [Path(one) for one in given if isinstance(one, str | Path) and not _is_number(one)]
+    from shoal.evaluate.population_risk import stated_size
 
-
-def _is_number(given: Any) -> bool:
-    return isinstance(given, int) or (isinstance(given, str) and given.strip().replace(",", "").isdecimal())
+    return [Path(one) for one in given if isinstance(stated_size(one), str | Path)]
 
 
 def _stated_outside(known: Mapping[str, Any]) -> dict[str, Any]:
     """Return population and control as a run file states them: numbers and files."""
+    from shoal.evaluate.population_risk import stated_size
+
     found = {name: value for name, value in known.items() if value is not None}
-    if _is_number(found.get("population")):
-        found["individuals"] = int(str(found.pop("population")).strip().replace(",", ""))
+    if isinstance(stated_size(found.get("population")), int):
+        found["individuals"] = stated_size(found.pop("population"))
     for name in ("population", "control"):
         if not isinstance(found.get(name, ""), str | Path):
             raise ParameterError(f"a run file names files; give {name} as a file to save a run file with it")

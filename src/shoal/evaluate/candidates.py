@@ -13,7 +13,7 @@ exposed row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,6 +137,70 @@ def candidate_counts(
         distance = ((true.numbers - released.numbers) ** 2).sum(axis=1) + (true.codes != released.codes).sum(axis=1)
         own &= distance <= nearest[known] * (1 + 2e-9) + 1e-300
     return counts[known], own
+
+
+def covering_rows(
+    covered: Sequence[CoveredColumn], pairs: Sequence[PairedColumn], others: Sequence[Floats], persons: Integers
+) -> Integers:
+    """Return for people of another table how many released rows cover their values.
+
+    Parameters
+    ----------
+    covered
+        What the released cells cover, with the other people as the original.
+    pairs, others
+        The columns of the release, and of the other people on the same scale, as numbers or codes.
+    persons
+        The other people that are tried.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from shoal.evaluate.covering import covered_columns
+    >>> from shoal.tables import Table
+    >>> after = Table.from_native(pl.DataFrame({"a": [None, 1, 1, 1], "b": [1, 1, 1, 1]}))
+    >>> others = Table.from_native(pl.DataFrame({"a": [1, 7, 7], "b": [1, 1, 2]}))
+    >>> columns = covered_columns(others, after, ["a", "b"], aligned=False)
+    >>> covering_rows([replace(column, truthful=True) for column in columns], [], [], np.arange(3))
+    array([4, 1, 0])
+    """
+    truthful = [column for column in covered if column.truthful]
+    plain = [(pair, part) for column, pair, part in zip(covered, pairs, others, strict=False) if not column.truthful]
+    columns = [pair for pair, _ in plain]
+    rows_of = equal_rows([*(column.cells for column in truthful), *(pair.released for pair in columns)])
+    first, sizes = np.unique(rows_of, return_index=True)[1], np.bincount(rows_of)
+    known = equal_rows([*(column.values[persons] for column in truthful), *(part[persons] for _, part in plain)])
+    one = persons[np.unique(known, return_index=True)[1]]
+    values = _columns([column.values[one] for column in truthful], one.size)
+    cells = _columns([column.cells[first] for column in truthful], first.size)
+    counts, _ = count_by_cover(
+        values, _known(columns, [part[one] for _, part in plain], one.size), cells,
+        _known(columns, [pair.released[first] for pair in columns], first.size), sizes, _cover(truthful),
+    )  # fmt: skip
+    return counts[known]
+
+
+def against_control(attack: CandidatesAttack, counts: Integers) -> CandidatesAttack:
+    """Return the attack with people of a control table as its baseline: the mean of 1/N over them, 0 if none covers.
+
+    They are not in the release, so an intruder who links them with probability 1/N is always wrong. What is as likely
+    for them as for the people in the release is no disclosure.
+
+    Parameters
+    ----------
+    attack
+        The attack on the people in the release.
+    counts
+        For people of the control table the number of released rows that cover their values.
+    """
+    success = np.where(counts > 0, 1 / np.maximum(counts, 1), 0.0)
+    start = attack.description.partition("; the baseline guesses")
+    single = int((counts == 1).sum())
+    description = (
+        f"{start[0]}; the baseline is {counts.size:,} people of the control table, {single:,} of whom have exactly one "
+        f"such row, which is not theirs{start[2]}"
+    )
+    return replace(attack, baseline=share(success), description=description)
 
 
 def _members(rows_of: Integers, units: Integers) -> tuple[Integers, Integers]:

@@ -209,6 +209,18 @@ class KnownPopulation:
     size: int | None = None
 
 
+def stated_size(population: Any) -> Any:
+    """Return a population that is stated as the text of a number as that number; anything else as it is.
+
+    Examples
+    --------
+    >>> stated_size("50,000"), stated_size("people.csv")
+    (50000, 'people.csv')
+    """
+    text = str(population).strip().replace(",", "") if isinstance(population, str | Path) else ""
+    return int(text) if text.isdecimal() else population
+
+
 def known_population(population: Any, sampling_fraction: float | None, records: int) -> KnownPopulation:
     """Return what ``population`` (a number, a table or the path of a file) and ``sampling_fraction`` state.
 
@@ -218,8 +230,7 @@ def known_population(population: Any, sampling_fraction: float | None, records: 
     (500, 1000)
     """
     check_sampling_fraction(sampling_fraction)
-    if isinstance(population, str | Path) and str(population).strip().replace(",", "").isdecimal():
-        population = int(str(population).strip().replace(",", ""))
+    population = stated_size(population)
     if population is None:
         return KnownPopulation(size=None if sampling_fraction is None else round(records / sampling_fraction))
     if sampling_fraction is not None:

@@ -20,13 +20,13 @@ from shoal.core.grouping import check_k
 from shoal.core.progress import SILENT, Progress
 from shoal.core.text import html_table, percent, text_table
 from shoal.errors import ParameterError, SchemaError, suggestion
-from shoal.evaluate.attacks import MAX_SEARCHED, Attack
+from shoal.evaluate.attacks import MAX_SEARCHED, Attack, sampled_rows
 from shoal.evaluate.attribute_disclosure import attribute_disclosure, attribute_inference
-from shoal.evaluate.candidates import CandidatesAttack, candidates
+from shoal.evaluate.candidates import CandidatesAttack, against_control, candidates, covering_rows
 from shoal.evaluate.class_risk import ClassRisk, class_risk, people_in_classes
 from shoal.evaluate.contribution import Contribution, contributions
 from shoal.evaluate.control_attacks import Units, control_attacks
-from shoal.evaluate.covering import any_general, covered_columns
+from shoal.evaluate.covering import CoveredColumn, any_general, covered_columns
 from shoal.evaluate.interval_disclosure import interval_disclosure, rank_interval_disclosure
 from shoal.evaluate.linkage import assignment_linkage, linkage_without, person_linkage, record_linkage
 from shoal.evaluate.linkage_search import Matcher
@@ -326,7 +326,8 @@ def risk(
     attacks = _linkages(paired, matcher, units, {"sample": sample, "seed": seed, "progress": progress})
     covered = covered_columns(before, after, names, schema)
     if any_general(covered):
-        attacks.insert(0, candidates(covered, paired, k=k, units=units, sample=sample, seed=seed, progress=progress))
+        further = {"k": k, "units": units, "sample": sample, "seed": seed, "progress": progress}
+        attacks.insert(0, _candidates_attack(covered, paired, after, others, values[: len(names)], schema, further))
     decreases = linkage_without(paired, matcher=matcher, seed=seed)
     columns = {name: replace(column, record_linkage=decreases[name]) for name, column in columns.items()}
     progress.stage("interval and attribute disclosure")
@@ -344,6 +345,24 @@ def risk(
             {"width": width, "sample": sample, "seed": seed}, progress,
         )  # fmt: skip
     return Risk(classes, tuple(attacks), columns, () if units is None else (BY_PERSONS,), backend=backend)
+
+
+def _candidates_attack(  # noqa: PLR0917 - both tables, and what is known about them
+    covered: Sequence[CoveredColumn], paired: Sequence[PairedColumn], released: Table, control: Table | None,
+    values: Sequence[NDArray[np.float64]], schema: Schema | None, options: dict[str, Any],
+) -> CandidatesAttack:  # fmt: skip
+    """Return the candidates attack, with people of a control table as its baseline if there is one.
+
+    ``values`` are the quasi-identifiers of the control table. Where persons have several records, a guess stays the
+    baseline.
+    """
+    attack = candidates(covered, paired, **options)
+    if control is None or options["units"] is not None:
+        return attack
+    found = covered_columns(control, released, [column.name for column in covered], schema, aligned=False)
+    seen = [replace(one, truthful=column.truthful) for one, column in zip(found, covered, strict=True)]
+    rows = sampled_rows(control.n_rows, options["sample"], options["seed"])
+    return against_control(attack, covering_rows(seen, paired, values, rows))
 
 
 def _names(quasi: Any, confidential: Any) -> tuple[list[str], list[str]]:

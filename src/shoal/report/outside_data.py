@@ -158,6 +158,8 @@ def criterion_rows(attacks: Sequence[Attack]) -> list[dict[str, Any]]:
     rows = []
     for attack in attacks:
         name, meaning = CRITERIA[attack.name]
+        if attack.counted == "persons":
+            meaning = meaning.replace("one record", "one person")
         rows.append({
             "name": name, "meaning": meaning.format(attack.target), "target": "" if "{}" in meaning else attack.target,
             "success": attack.success, "baseline": attack.baseline.value, "excess": attack.baseline_adjusted_success,
