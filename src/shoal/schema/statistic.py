@@ -128,8 +128,8 @@ class Statistic:
         found = refused_part(text)
         if found is not None:
             raise SchemaError(
-                f'statistic "{self.name}": {entry} may not contain {found}; a statistic reads the table {TABLE} only, '
-                "no files and no network, so it may call known functions of numbers, texts and dates, and has no "
+                f'statistic "{self.name}": {entry} may not contain {found} here; a statistic reads the table {TABLE} '
+                "only, no files and no network, so it may call known functions of numbers, texts and dates, and has no "
                 "comments and no escapes"
             )
         if entry == "sql" and not _SELECT.match(text):
