@@ -197,3 +197,15 @@ def test_json_is_english_in_every_language(tmp_path, monkeypatch, capsys):
     assert ended.value.code == 2
     assert err.strip().endswith("gibt es nicht")
     assert json.loads(out)["error"]["message"].endswith("does not exist")
+
+
+def test_descriptions_of_histograms_are_translated_bar_by_bar():
+    """The wrong version: one placeholder took in all bars but the last, whose words and signs stayed English."""
+    text = "below 1,000: original 1.7 %, released 0.0 %; 1,000 to 1,999: original 8.8 %, released 8.3 %"
+    text += "; 2,000 and above: original 2.4 %, released 3.3 %"
+    assert translated(text, "de") == (
+        "unter 1.000: Original 1,7 %, veröffentlicht 0,0 %; 1.000 bis 1.999: Original 8,8 %, veröffentlicht 8,3 %; "
+        "2.000 und mehr: Original 2,4 %, veröffentlicht 3,3 %"
+    )
+    months = "below 2025-02: released 1.7 %; 2025-02 to 2025-03: released 10.0 %; 2025-12 and above: released 0.1 %"
+    assert "2025-02 bis 2025-03: veröffentlicht 10,0 %" in translated(months, "de")

@@ -1,5 +1,6 @@
 """The studio in the language that the browser prefers; names of columns, categories and files stay."""
 
+import html
 import re
 
 import polars as pl
@@ -87,14 +88,19 @@ KEPT = re.compile(
 """What keeps the signs of its numbers: values of the data, code, and the marks of the page."""
 
 
+NUMBERS = re.compile(r"\b\d{1,3}(?:,\d{3})+\b|\b\d+\.\d+(?=[ \u00a0]%)")
+"""Numbers of thousands, and shares with decimals, as English writes them."""
+
+
 def english_numbers(page):
-    """The shares and the numbers of thousands that a German page shows with English signs."""
-    text = KEPT.sub("\n", languages.translated_page(page, "de"))
-    return re.findall(r"[^\n]*\b\d+\.\d+[ \u00a0]%[^\n]*|[^\n]*\b\d{1,3},\d{3}\b(?!,)[^\n]*", text)
+    """The texts of an English page in which German keeps the English signs of a number."""
+    texts = {text.strip() for text in KEPT.sub("\n", page).split("\n") if NUMBERS.search(text)}
+    found = [(text, translated(html.unescape(text), "de")) for text in sorted(texts)]
+    return [german for text, german in found if {*NUMBERS.findall(text)} & {*re.findall(r"\d+(?:[.,]\d+)*", german)}]
 
 
 def test_the_signs_of_numbers_are_found_where_they_are_wrong():
-    assert english_numbers("<p>a share of 1.5 %</p><p>1,000 × 10 of it</p>") == ["a share of 1.5 %", "1,000 × 10 of it"]
+    assert english_numbers("<p>so much is 1.5 %</p><b>1,000 pieces</b>") == ["1,000 pieces", "so much is 1.5 %"]
     assert english_numbers("<p>1.5 %</p><code>1.5 %</code> <b>· 1,000 × 10</b> · risk ≤ 20.0 %") == []
 
 
@@ -113,6 +119,7 @@ def test_a_whole_job_shows_no_text_without_a_german_entry(client, tmp_path):
         {"path": str(table)},
         {"path": str(broken)},
         {"path": "none.csv"},
+        {"path": "sqlite:///people.db?table=people"},
         {"path": str(table), "encoding": "x"},
     ):
         post("/peek", **form)
@@ -151,7 +158,7 @@ def test_a_whole_job_shows_no_text_without_a_german_entry(client, tmp_path):
     names = {*client.session.settings.columns, *(path.name for path in tmp_path.iterdir())}
     lacking = {text for page in pages for text in untranslated(page, names)}
     assert lacking == set()
-    assert sorted({text.strip() for page in pages for text in english_numbers(page)}) == []
+    assert sorted({text for page in pages for text in english_numbers(page)}) == []
 
 
 def test_every_word_of_fields_ways_and_choices_has_a_german_entry():

@@ -96,15 +96,19 @@ def test_a_cancelled_run_ends_the_worker_and_writes_nothing(client, tmp_path):
     while not job.stages:
         time.sleep(0.01)
     process = client.session.worker.process.pid
-    before = set(tmp_path.iterdir())
+    client.get("/protect")  # asks for the points of the curve, which wait
+    before, starts = set(tmp_path.iterdir()), client.session.worker.starts
     assert "nothing was written" in client.delete("/run").text
     assert job.state == "cancelled"
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
     assert set(tmp_path.iterdir()) == before
+    time.sleep(0.2)
+    assert client.session.worker.starts == starts, "what waited does not start a worker after a cancel"
+    client.session.curve = lambda **_: []
     client.post("/protect", k="3", method="mdav")
     assert client.run().state == "done", "a new worker takes its place"
-    assert client.session.worker.process.pid != process
+    assert client.session.worker.starts == starts + 1
 
 
 def test_an_error_of_the_plan_has_its_way_out(client, tmp_path):

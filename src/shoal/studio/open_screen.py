@@ -153,6 +153,8 @@ def table_path(given: str) -> Path | str:
     """Return the path of a table, or why it cannot be opened."""
     if not given.strip() or "\0" in given:
         return "Name a file, or choose one in the list."
+    if "://" in given:
+        return "The studio opens files. For a table of a database use shoal protect, or write the table to a file."
     try:
         path = Path(given.strip()).expanduser()
         path = (Path.cwd() / path).resolve()

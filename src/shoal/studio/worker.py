@@ -34,7 +34,7 @@ class Job:
     key
         What the result is stored under.
     state
-        ``waiting``, ``running``, ``done``, ``failed`` or ``cancelled``.
+        ``waiting``, ``running``, ``ending`` while its process is ended, ``done``, ``failed`` or ``cancelled``.
     """
 
     task: str
@@ -58,8 +58,8 @@ class Job:
 
     @property
     def open(self) -> bool:
-        """Whether it waits or runs."""
-        return self.state in {"waiting", "running"}
+        """Whether it waits or runs, or its process is not gone yet."""
+        return self.state in {"waiting", "running", "ending"}
 
     def receive(self, progress: dict[str, Any]) -> None:
         """Add what the worker reports about a stage."""
@@ -146,8 +146,10 @@ class Worker:
             self._waiting.remove(job)
             job.end("cancelled")
         elif job is self.current and job.open:
-            job.end("cancelled")
+            job.state = "ending"  # said to be cancelled only when the process is gone
             await self._stop()
+            if job.open:
+                job.end("cancelled")
 
     async def close(self) -> None:
         """End the process and all jobs."""
@@ -198,7 +200,7 @@ class Worker:
             self._take(job, json.loads(line))
 
     def _take(self, job: Job, answer: dict[str, Any]) -> None:
-        if answer["id"] != self._number:
+        if answer["id"] != self._number or job.state != "running":
             return
         if "progress" in answer:
             job.receive(answer["progress"])
