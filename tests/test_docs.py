@@ -255,3 +255,17 @@ def test_german_pages_show_the_commands_of_the_english_ones():
     assert english == set(commands_of("docs/leitfaden.md"))
     german = [line for line in commands_of("README.de.md") if line.startswith("python3")]
     assert german == [line for line in commands_of("README.md") if line.startswith("python3")]
+
+
+def guarantees(readme, heading):
+    """Return for each guarantee of a README whether it states a condition, which is printed in italics."""
+    text = (ROOT / readme).read_text(encoding="utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    items = re.split(r"^- ", text, flags=re.MULTILINE)[1:]
+    return [re.search(r"(?<!\*)\*[^*]+\*(?!\*)", item) is not None for item in items]
+
+
+def test_the_german_readme_states_each_guarantee_with_its_condition():
+    english = guarantees("README.md", "Guarantees and their conditions")
+    assert len(english) == 7
+    assert sum(english) >= 4
+    assert guarantees("README.de.md", "Zusagen und ihre Bedingungen") == english
