@@ -8,7 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 GLOSSARY, BIBLIOGRAPHY = ROOT / "docs" / "glossary.md", ROOT / "docs" / "bibliography.md"
-PAGES = [*(ROOT / f"{name}.md" for name in ("README", "README.de", "SECURITY")), *sorted((ROOT / "docs").rglob("*.md"))]
+ROOTS = ("README", "README.de", "SECURITY", "CONTRIBUTING")  # the changelog names what options were called before
+PAGES = [*(ROOT / f"{name}.md" for name in ROOTS), *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCE = ROOT / "src" / "shoal"
 TEMPLATES = sorted(path for ending in ("jinja", "js", "css", "html") for path in SOURCE.rglob(f"*.{ending}"))
 EXAMPLES = sorted((ROOT / "examples").rglob("*.py")) + sorted((ROOT / "examples").rglob("*.md"))
