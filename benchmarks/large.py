@@ -142,11 +142,6 @@ def limited_runs(k=5):
 def write_page():
     """Write the tables of the page from the stored results."""
     results = kept(RESULTS)
-    titles = {"covertype": "Covertype", "1000000": "generated, 1,000,000 x 10"}
-    limits = ["| table | time limit s | used % | loss % |", "|---|---:|---:|---:|"]
-    for data, seconds in TIME_LIMITS:
-        if found := results.get(f"{data} {seconds}s"):
-            limits.append(f"| {titles[data]} | {seconds} | {100 * found['used']:.0f} | {found['loss']:.3f} |")
     others = ["| | k | loss % | seconds | processor s |", "|---|---:|---:|---:|---:|"]
     for k in TARGETS:
         others += [f"| {name} | {k} | {lost:.3g} | {seconds:.0f} | |" for name, at, lost, seconds in PRINTED if at == k]
@@ -169,7 +164,7 @@ def write_page():
                 f"| {title}, `{effort}` | {found['loss']:.3f} | {found['wall']:.1f}{times} | {found['cpu']:.1f} "
                 f"| {found['peak']:.2f} |"
             )
-    write_tables(PAGE, {"budgets": limits, "others": others, "growth": growth})
+    write_tables(PAGE, {"others": others, "growth": growth})
 
 
 def main():
