@@ -3,14 +3,18 @@
 import gc
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
 
+import numba
+import numpy as np
 import pytest
+from numba.core import types
 
 from shoal.core.compiled import compiled, compiled_elsewhere, inner, when_compiling
-from shoal.core.inner_loops import inner_compiler
+from shoal.core.inner_loops import _kept, inner_compiler, types_remembered
 
 MODULE = """
 from shoal.core.compiled import compiled, inner
@@ -44,6 +48,18 @@ def counted(folder, **variables):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), **variables}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     return int(done.stdout), done.stderr
+
+
+def test_a_stored_loop_runs_without_preparing_the_compiler(stored):
+    """Loading takes a fraction of the time, and imports no linear algebra; what is not stored is compiled as before."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(stored)!r}); import counting; print(counting.count(7)); "
+        "print([name for name in ('scipy.linalg', 'numba.np.linalg') if name in sys.modules]); "
+        "import numpy as np; print(counting.count(np.int16(6)))"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(stored / "cache")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.split() == ["7", "[]", "6"]
 
 
 def truncate(path):
@@ -145,6 +161,41 @@ def test_an_inner_function_has_no_machine_code_of_its_own():
     (overload,) = _added.dispatcher.overloads.values()
     assert overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name) == 0
     assert inner_compiler() is not None
+
+
+def _of_many_operations(x, n):
+    total = 0.0
+    for i in range(n):
+        for j in range(x.shape[1]):
+            y = x[i, j] - x[0, j] + 2 * n - 1
+            if (y > 0 and n // 2 < i) or not i % 3:
+                total += y * y / max(i, 1)
+                x[i, j] = min(total, y) * 2.0
+    return total
+
+
+def test_remembered_types_give_the_same_machine_code():
+    def code(repeated):
+        loop = numba.njit(error_model="numpy")(_of_many_operations)
+        for _ in range(1 + repeated):
+            loop = numba.njit(error_model="numpy")(_of_many_operations)
+            loop.compile("float64(float64[:, ::1], int64)")
+        (text,) = loop.inspect_llvm().values()
+        return re.sub(r"[v$.%A-Za-z_0-9]*[0-9]+", "", text)
+
+    before = code(repeated=False)
+    with types_remembered():
+        assert code(repeated=True) == before
+    assert types.BaseFunction.get_call_type.__module__ == "shoal.core.inner_loops"
+
+
+def test_types_that_depend_on_options_are_not_remembered():
+    """The minimum of an array is Python code of numba, compiled with the options of its caller."""
+    with types_remembered():
+        assert numba.njit(lambda x, i: np.sqrt(x[i]) + x.min() + (i + i))(np.ones(3), 1) == 4.0
+    names = {str(key[1].typing_key) for key in _kept}
+    assert any("add" in name for name in names)
+    assert not any("min" in name or "array_min" in name for name in names)
 
 
 @compiled

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import update_wrapper
 from threading import RLock
 from typing import Any, overload
@@ -175,10 +175,11 @@ def _with_safe_cache(dispatcher: Any) -> Any:
     """Return a dispatcher that compiles again, and replaces the stored files, where they cannot be interpreted."""
     cache = dispatcher._cache  # noqa: SLF001 - numba has no public name for it
     load = cache.load_overload
+    can_load_quickly = all(hasattr(cache, name) for name in ("_load_overload", "_guard_against_spurious_io_errors"))
 
-    def load_overload(*arguments: Any) -> Any:
+    def load_overload(signature: Any, target: Any) -> Any:
         try:
-            return load(*arguments)
+            return _load_quickly(cache, signature, target) if can_load_quickly else load(signature, target)
         except OSError:
             raise
         except Exception:  # noqa: BLE001 - a damaged file may raise anything
@@ -188,6 +189,20 @@ def _with_safe_cache(dispatcher: Any) -> Any:
 
     cache.load_overload = load_overload
     return dispatcher
+
+
+def _load_quickly(cache: Any, signature: Any, target: Any) -> Any:
+    """Return what numba's cache holds, without first preparing the compiler.
+
+    numba registers all functions that it can compile before it loads a stored loop, which takes half a second and
+    imports linear algebra of SciPy. A stored loop needs only the allocator of arrays. Where a loop has to be compiled
+    after all, numba prepares its compiler then.
+    """
+    from numba.core import runtime
+
+    runtime.rtsys.initialize(target)  # type: ignore[attr-defined]
+    with cache._guard_against_spurious_io_errors():  # noqa: SLF001 - see above
+        return cache._load_overload(signature, target)  # noqa: SLF001
 
 
 def _without_literals(dispatcher: Any) -> Any:
@@ -226,20 +241,28 @@ def _forward_compile_events() -> None:
 
         depth = 0
         collecting = False
+        remembered: AbstractContextManager[None] = nullcontext()
 
         def on_start(self, event: Any) -> None:
+            function = event.data["dispatcher"].py_func
             if self.depth == 0:
+                from shoal.core.inner_loops import types_remembered
+
                 self.collecting = gc.isenabled()
                 gc.disable()
+                own = function.__module__.startswith("shoal.")  # loops of other packages are not affected
+                self.remembered = types_remembered() if own else nullcontext()
+                self.remembered.__enter__()
             self.depth += 1
-            name = event.data["dispatcher"].py_func.__name__
             for callback in _callbacks:
-                callback(name)
+                callback(function.__name__)
 
         def on_end(self, event: Any) -> None:  # noqa: ARG002 - the name is numba's
             self.depth -= 1
-            if self.depth == 0 and self.collecting:
-                gc.enable()
+            if self.depth == 0:
+                self.remembered.__exit__(None, None, None)
+                if self.collecting:
+                    gc.enable()
 
     event.register("numba:compile", Forward())  # type: ignore[no-untyped-call]
     _callbacks_installed = True

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy.spatial import cKDTree
 
 from shoal.core.deadline import Deadline
 from shoal.core.progress import Progress
@@ -17,7 +18,7 @@ from shoal.methods.optimal.linear_bound import GroupRelaxation
 from shoal.methods.optimal.set_partition import set_partition
 from shoal.methods.optimal.sse_pricing import SsePricer, column_costs
 from shoal.methods.programs.restricted_master import Cuts, Duals, no_cuts
-from shoal.methods.refinement.sse_annealing import anneal
+from shoal.methods.refinement.sse_annealing import NEIGHBOURS, anneal, nearest_of_few
 from shoal.methods.running import run
 
 from naive.optimal import small_instance, small_optimum
@@ -263,3 +264,30 @@ def test_a_search_that_starts_with_annealing_is_never_worse_than_annealing(rng):
     assert group_costs(points, better.labels).sum() <= group_costs(points, rival.labels).sum() * (1 + 1e-12)
     plain = set_partition(points, 4, steps_per_record=1.0, bound="none")
     assert group_costs(points, plain.labels).sum() > group_costs(points, rival.labels).sum()
+
+
+def test_the_nearest_records_of_small_tables_are_those_of_a_tree(repetitions):
+    """Without SciPy, and only where no two distances of a record are so near that a tree may order them otherwise."""
+    rng, answered = np.random.default_rng(5), 0
+    for number in range(repetitions(2_000)):
+        n, d = int(rng.integers(1, 120)), int(rng.integers(1, 9))
+        points = rng.normal(size=(n, d))
+        if number % 4 == 1:
+            points = np.round(3 * points)
+        elif number % 4 == 2:
+            points *= 10.0 ** rng.integers(-9, 9, size=d)
+        elif number % 4 == 3:
+            points += 1e6 * rng.normal()
+        wanted = min(NEIGHBOURS + 1, n)
+        found = nearest_of_few(points, wanted)
+        if found is not None:
+            answered += 1
+            assert (found == cKDTree(points).query(points, k=np.arange(1, wanted + 1))[1]).all()
+    assert answered > number / 2
+
+
+def test_nearest_records_that_are_equally_near_are_left_to_the_tree():
+    grid = np.array([[x, y] for x in range(5) for y in range(5)], float)
+    assert nearest_of_few(grid, 3) is None
+    assert nearest_of_few(np.array([[0.0], [0.0], [5.0], [9.0]]), 2) is None  # a record that is not its own nearest
+    assert nearest_of_few(np.random.default_rng(0).normal(size=(1_300, 2)), 3) is None

@@ -22,6 +22,8 @@ from shoal.methods.kernels.centroids import group_costs
 
 NEIGHBOURS = 24  # nearest records whose groups may join a window
 SLICES = 40  # of a round; between two of them the deadline is checked and the groups are collected
+FEW_RECORDS, FEW_DIFFERENCES = 1_200, 20_000_000  # up to which all distances are computed
+ORDER_TOLERANCE = 1e-11  # within which squared distances count as equal, of the squared diameter
 CELL_RECORDS = 4_000  # that one chain searches
 CHAINS = 2  # of a table that is one cell: fixed, so that the result does not depend on the machine
 
@@ -256,9 +258,42 @@ def cells_of_groups(
 
 def _neighbours(points: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the nearest other records of each record, nearest first."""
-    from scipy.spatial import cKDTree
-
     n = points.shape[0]
     wanted = min(NEIGHBOURS + 1, n)
-    found = cKDTree(points).query(points, k=np.arange(1, wanted + 1))[1]
+    found = nearest_of_few(points, wanted)
+    if found is None:
+        from scipy.spatial import cKDTree
+
+        found = cKDTree(points).query(points, k=np.arange(1, wanted + 1))[1]
     return np.ascontiguousarray(found[:, 1:] if wanted > 1 else found, np.int64)
+
+
+def nearest_of_few(points: NDArray[np.float64], wanted: int) -> NDArray[np.intp] | None:
+    """Return what a k-d tree finds: the nearest records of each record, itself first; without importing SciPy.
+
+    None for large tables, and where distances of a record are so nearly equal that the order of a tree may differ.
+
+    Examples
+    --------
+    >>> nearest_of_few(np.array([[0.0], [1.0], [3.0]]), 2)
+    array([[0, 1],
+           [1, 0],
+           [2, 1]])
+    >>> nearest_of_few(np.array([[0.0], [1.0], [2.0]]), 2) is None  # two neighbours of the second are equally near
+    True
+    """
+    n, d = points.shape
+    if n > FEW_RECORDS or n * n * d > FEW_DIFFERENCES:
+        return None
+    squares = np.zeros((n, n))
+    for column in points.T:
+        squares += (column[:, None] - column) ** 2
+    listed = min(wanted + 1, n)  # one more, since the last one wanted may be as near as the next
+    nearest = np.argpartition(squares, listed - 1, axis=1)[:, :listed]
+    lengths = np.take_along_axis(squares, nearest, 1)
+    order = np.argsort(lengths, axis=1)
+    lengths = np.take_along_axis(lengths, order, 1)
+    rounding = ORDER_TOLERANCE * (lengths[:, 1:] + ((points.max(axis=0) - points.min(axis=0)) ** 2).sum())
+    if (np.diff(lengths, axis=1) <= rounding).any():
+        return None
+    return np.take_along_axis(nearest, order, 1)[:, :wanted]
