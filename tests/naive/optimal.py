@@ -69,6 +69,20 @@ def first_bound(points, k):
     return Fraction(sum(sum(sorted(line)[1:k]) for line in distances), 2 * k * scale)
 
 
+def semidefinite_value(points, k, duals, vectors, own=True):
+    """The bound that dual values and vectors prove, as a fraction; ``own`` false leaves out pairs of one record."""
+    distances, scale = exact_distances(points)
+    y = [Fraction(float(x)) for x in duals]
+    v = [[Fraction(float(x)) for x in row] for row in vectors]
+    taken = Fraction(0)
+    for i in range(len(y)):
+        for j in range(len(y)):
+            if own or i != j:
+                product = sum(a * b for a, b in zip(v[i], v[j], strict=True))
+                taken += max(0, (y[i] + y[j] - Fraction(distances[i][j], scale)) / 2 + product)
+    return sum(y) - taken / k
+
+
 def two_and_one_three(groups):
     """Whether all groups are pairs but for one of three."""
     return sorted(map(len, groups))[:-1] == [2] * (len(groups) - 1)

@@ -70,7 +70,7 @@ def test_no_pair_is_left_out(shape, pairs, rng, monkeypatch):
         points = points[rng.integers(0, 9, size=60)]
     elif shape == "far":
         points += 1e9
-    scaled, _ = module._scaled(points)
+    scaled, _ = module.scaled_columns(points)
     duals, _, _, sums, lowered = module._duals_and_pairs(scaled, 3, 24)
     exact = all_pairs(scaled, duals, 3)
     found = Fraction(module._rounded_down(duals, sums, lowered, 3))

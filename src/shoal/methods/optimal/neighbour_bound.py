@@ -74,7 +74,7 @@ def instant_bound(points: NDArray[np.float64], k: int, *, rounds: int = ROUNDS) 
     check_k(k, len(points))
     if not np.isfinite(points).all():
         raise DataError("some coordinates are missing or infinite; a bound needs finite numbers")
-    scaled, exponent = _scaled(points)
+    scaled, exponent = scaled_columns(points)
     if scaled.size == 0:
         return 0.0
     duals, _, _, sums, lowered = _duals_and_pairs(scaled, k, rounds)
@@ -109,7 +109,7 @@ def neighbour_dual_values(points: NDArray[np.float64], k: int, *, rounds: int = 
     (np.float64(0.5), np.float64(0.5))
     """
     points = np.ascontiguousarray(points, np.float64)
-    scaled, exponent = _scaled(points)
+    scaled, exponent = scaled_columns(points)
     if scaled.size == 0:
         return np.zeros(len(points))
     duals, owners, others, sums, lowered = _duals_and_pairs(scaled, k, rounds)
@@ -119,7 +119,7 @@ def neighbour_dual_values(points: NDArray[np.float64], k: int, *, rounds: int = 
     return np.asarray(np.ldexp(shares - 1e-12 * np.abs(duals), 2 * exponent))
 
 
-def _scaled(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+def scaled_columns(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
     """Return the columns that are not constant, times 2^-exponent: ranges of at most 2, so that no square overflows."""
     half = points.max(axis=0) / 2 - points.min(axis=0) / 2
     varying = points.max(axis=0) > points.min(axis=0)

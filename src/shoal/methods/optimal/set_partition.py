@@ -30,7 +30,7 @@ from shoal.methods.refinement.sse_annealing import anneal
 from shoal.methods.registry import get_method, method
 from shoal.methods.running import run
 
-Bound = Literal["auto", "none", "instant", "columns"]
+Bound = Literal["auto", "none", "instant", "columns", "semidefinite"]
 
 PROGRAM_RECORDS = 2_000  # records up to which one linear program holds all groups without a time limit,
 TIMED_PROGRAM_RECORDS = 6_000  # and with one;
@@ -42,6 +42,10 @@ PRICED_K = 5  # the largest k for which groups are priced without a time limit,
 TIMED_PRICED_K = 7  # with one,
 LONG_PRICED_K = 12  # and with one of at least
 LONG_SECONDS = 200.0
+SEMIDEFINITE_RECORDS = 2_000  # up to which a semidefinite program is solved, with a larger k,
+SEMIDEFINITE_SECONDS = 10.0  # and a time limit of at least
+TIMED_ITERATIONS = 10_000
+SEMIDEFINITE_SHARE = 0.6  # of the time that is left, if groups are priced, too
 POOL_GROUPS = 60_000  # groups that are collected at most,
 FIRST_COLUMNS = 12_000  # and those that the linear program begins with
 COMBINING_GAP = 0.02  # the gap above which groups are not combined without a time limit
@@ -91,8 +95,10 @@ def set_partition(
         which takes longer and loses less (above 20,000 records both take ``mona-plus``).
     bound
         ``columns``: price all groups, for a bound that comes close (small k; with a large k it may take very long
-        without a time limit; tables of more than 6,000 records block by block). ``instant``: sum up nearest
-        neighbours. ``auto``: columns where that is quick or time is limited, else instant. ``none``: no bound.
+        without a time limit; tables of more than 6,000 records block by block). ``semidefinite``: solve a
+        semidefinite program, for a large k and up to 2,000 records. ``instant``: sum up nearest neighbours. ``auto``:
+        columns where that is quick or time is limited, semidefinite where time is limited and k is above 7, else
+        instant. ``none``: no bound.
 
     Examples
     --------
@@ -121,11 +127,12 @@ def set_partition(
 
 
 class _Plan(NamedTuple):
-    """How the bound is proven: from nearest neighbours, by one linear program, or by one for each block."""
+    """How the bound is proven: from neighbours, by one linear program or one a block, by a semidefinite program."""
 
     instant: bool
     columns: bool
     blocks: bool
+    semidefinite: bool
 
 
 def _plan(n: int, k: int, deadline: Deadline, bound: Bound) -> _Plan:
@@ -136,10 +143,12 @@ def _plan(n: int, k: int, deadline: Deadline, bound: Bound) -> _Plan:
     columns = priced and n <= (TIMED_PROGRAM_RECORDS if timed else PROGRAM_RECORDS)
     long = timed and deadline.seconds >= BLOCK_SECONDS
     blocks = priced and not columns and (bound == "columns" or (long and n <= BLOCK_RECORDS and k <= BLOCK_K))
-    instant = bound == "instant" or (
+    larger = timed and k > TIMED_PRICED_K and deadline.seconds >= SEMIDEFINITE_SECONDS
+    semidefinite = n <= SEMIDEFINITE_RECORDS and (bound == "semidefinite" or (bound == "auto" and larger))
+    instant = bound in {"instant", "semidefinite"} or (
         bound == "auto" and not blocks and n <= (BLOCK_RECORDS if long else ONA_STAR_RECORDS)
     )
-    return _Plan(instant, columns, blocks)
+    return _Plan(instant, columns, blocks, semidefinite)
 
 
 class _Search:
@@ -187,12 +196,14 @@ class _Search:
         """Search until the work is done or the time limit is reached."""
         timed = self.deadline.limited
         first = self.deadline
-        if timed and (plan.columns or plan.blocks):
+        if timed and (plan.columns or plan.blocks or plan.semidefinite):
             share = min(0.35, 0.1 + 20.0 / self.deadline.seconds) if plan.columns else 0.65
             first = self.deadline.part(share)
         if plan.instant:
             self._instant()
         self.offer(self._anneal(steps_per_record, first, 0.25, self.seed))
+        if plan.semidefinite and not self.deadline.expired():
+            self._semidefinite(self.deadline.part(SEMIDEFINITE_SHARE) if plan.columns else self.deadline)
         if plan.columns and not self.deadline.expired():
             self._columns(steps_per_record)
         if plan.blocks and not self.deadline.expired():
@@ -214,6 +225,15 @@ class _Search:
 
         self.progress.stage("bounding")
         self.bound = max(self.bound or 0.0, instant_bound(self.points, self.k))
+
+    def _semidefinite(self, deadline: Deadline) -> None:
+        from shoal.methods.optimal.semidefinite_program import ITERATIONS, semidefinite_bound
+
+        found = semidefinite_bound(
+            self.points, self.k, labels=self.labels, enough=self.cost * (1 - OPTIMAL_GAP), deadline=deadline,
+            iterations=TIMED_ITERATIONS if deadline.limited else ITERATIONS, progress=self.progress,
+        )  # fmt: skip
+        self.bound = max(self.bound or 0.0, min(found, self.cost))
 
     def _columns(self, steps_per_record: float) -> None:
         """Generate columns, add cuts, and combine groups, in turns."""
