@@ -1,6 +1,7 @@
 """Risk against the population: figures of the specification, reference implementations, and wrong neighbours."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -144,6 +145,26 @@ def test_the_table_of_the_specification(adult, keys, step, pitman, by_zayatz, sn
     assert truth_of(adult, sample, keys) == truth
     assert risk[sizes == 1].max() == found.highest
     assert abs(uniques.expected_matches / truth[2] - 1) < 0.18 < abs(weights[1] / truth[2] - 1)
+
+
+def test_the_page_states_how_far_the_estimates_lie_from_the_truth():
+    """The bands of the page follow from the figures that the tests on both sides of this one compute again."""
+    covertype = ((534.6,), (198.0, 42.6), (518.9,))
+    cases = [covertype, *((pitman, weights, truth) for _, _, pitman, _, _, weights, truth in CASES)]
+    model, weighted, inverse = (
+        [round(100 * (estimate / truth[-1] - 1)) for estimate, truth in found]
+        for found in (
+            [(pitman[-1], truth) for pitman, _, truth in cases],
+            [(weights[0], truth) for _, weights, truth in cases],
+            [(weights[1], truth) for _, weights, truth in cases],
+        )
+    )
+    page = " ".join(
+        Path(__file__).parents[2].joinpath("docs", "population-risk.md").read_text(encoding="utf-8").split()
+    )
+    assert f"lay between {-min(model)} % below and {max(model)} % above the truth" in page
+    assert f"that by weights between {-max(weighted)} and {-min(weighted)} % below" in page
+    assert f"the sum of the weights between {-max(inverse)} and {-min(inverse)} % below" in page
 
 
 def test_covertype_as_in_the_specification():
