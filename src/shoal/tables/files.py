@@ -54,6 +54,9 @@ _FORMATS = {
     )
 }
 
+_WORKBOOKS = frozenset({".xls", ".xlsb", ".xlsm", ".ods"})
+"""Other forms of workbooks, which programs for tables can save as .xlsx."""
+
 
 def is_database(data: Any) -> bool:
     """Return whether an input or output is the URI of a database (:mod:`shoal.tables.databases`).
@@ -90,7 +93,7 @@ def format_of(path: Path) -> Format:
     >>> format_of(Path("people.xls"))
     Traceback (most recent call last):
         ...
-    shoal.errors.FileProblem: people.xls: the extension ".xls" is unknown; choose from: .csv, .tsv, .txt (each also with .gz or .zst), .parquet, .arrow, .feather, .ipc, .xlsx, .sav, .zsav, .dta, .xpt, .sas7bdat
+    shoal.errors.FileProblem: people.xls: the extension ".xls" is unknown; choose from: .csv, .tsv, .txt (each also with .gz or .zst), .parquet, .arrow, .feather, .ipc, .xlsx, .sav, .zsav, .dta, .xpt, .sas7bdat; save the workbook as .xlsx
     """  # noqa: E501 - the doctest shows the text as one line
     inner = without_compression(path).suffix.casefold()
     known = _FORMATS.get(inner)
@@ -101,7 +104,7 @@ def format_of(path: Path) -> Format:
         shown = f'the extension "{extension}" is unknown' if extension else "the name has no extension"
         raise FileProblem(
             f"{path}: {shown}; choose from: {', '.join(text)} (each also with {' or '.join(COMPRESSED)}), "
-            f"{', '.join(other)}"
+            f"{', '.join(other)}{'; save the workbook as .xlsx' if inner in _WORKBOOKS else ''}"
         )
     return known
 
