@@ -30,6 +30,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -43,7 +44,8 @@ TRIED = ROOT / "build" / "tried-mutants.jsonl"
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs"), str(HERE)]
 
 from changed_code import enclosing  # noqa: E402 - found through the path above
-from changes import mutated, places  # noqa: E402
+from changes import mutated  # noqa: E402
+from changes import places as places_of  # noqa: E402
 from covered_lines import FILES, FOLDER, merged  # noqa: E402
 from kept import write_tables  # noqa: E402
 from trials import SECONDS, run_trials  # noqa: E402
@@ -63,6 +65,9 @@ TESTS = [
     *("tests/" + name for name in ("privacy", "recoding", "core", "schema", "dp", "flow", "api", "attacks")),
     *("src/shoal/" + name for name in ("privacy", "recoding", "core", "dp")),
 ]
+
+
+places = cache(places_of)  # these trees are only read
 
 
 def files_of(package):
@@ -110,7 +115,7 @@ def is_compiled(text, node):
         isinstance(statement, ast.FunctionDef)
         and any(name in ast.unparse(each) for each in statement.decorator_list for name in ("compiled", "inner"))
         and statement.lineno <= node.lineno <= statement.end_lineno
-        for statement in ast.parse(text).body
+        for statement in places(text)[0].body
     )
 
 
@@ -309,7 +314,7 @@ def written(rows, arguments):
     ]
     rows.sort(key=lambda row: (list(PACKAGES).index(row["package"]), row["file"], row["number"]))
     RESULTS.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
-    write_tables(PAGE, {"score": score(rows), "survivors": survivors(rows)})
+    write_tables(PAGE, {"score": score(rows), "left": left(rows), "survivors": survivors(rows)})
     return rows
 
 
@@ -344,6 +349,16 @@ def score(rows):
         of_all = drawn[package] if package else sum(drawn.values())
         lines.append(f"| {package or 'all'} | {of_all} | {len(own)} | {found} | {same} | {left} | {share:.0f} % |")
     return lines
+
+
+def left(rows):
+    """How many mutants of each file were drawn, but not tried."""
+    counts = {}
+    for file in (file for package in PACKAGES for file in files_of(package)):
+        name = str(file.relative_to(SOURCE))
+        counts[name] = number_drawn(file) - sum(row["file"] == name for row in rows)
+    names = [f"`{name}` {count}" for name, count in counts.items() if count]
+    return [f"Not tried: {', '.join(names)}." if names else "Every mutant that was drawn was tried."]
 
 
 def survivors(rows):
