@@ -15,6 +15,7 @@ from shoal.methods.running import run
 
 PAGE = Path(__file__).parent / "methods" / "optimal.md"
 TABLES = ("census", "tarragona", "eia", "cloud1", "cloud2")
+PAIRS = ("census", "tarragona", "cloud1", "cloud2")  # eia needs 1.4 GB, and leaves a gap
 SIZES = (2, 3, 4, 5, 7, 10)
 
 
@@ -49,7 +50,7 @@ def pairs():
     """The loss of the best pairs beside those of two methods with k = 2."""
     yield "| table | `matching` | bound on pairs | `ona-star` | `mu-approx` |"
     yield "|---|---:|---:|---:|---:|"
-    for name in TABLES:
+    for name in PAIRS:
         points = standardised(name)
         total = ((points - points.mean(axis=0)) ** 2).sum()
         best = run("matching", points, 2)
