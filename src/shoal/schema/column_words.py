@@ -70,8 +70,15 @@ class Meaning(StrEnum):
 
 
 @cache
-def _listed() -> tuple[dict[str, frozenset[Meaning]], tuple[str, ...]]:
-    """Return the meanings of the listed words, and parts of names without a meaning, the longest first."""
+def listed_words() -> tuple[dict[str, frozenset[Meaning]], tuple[str, ...]]:
+    """Return the meanings of the listed words, and parts of names without a meaning, the longest first.
+
+    Examples
+    --------
+    >>> meanings, affixes = listed_words()
+    >>> sorted(map(str, meanings["salary"])), "avg" in affixes
+    (['confidential'], True)
+    """
     lists = tomllib.loads(files("shoal.schema").joinpath("word_lists.toml").read_text(encoding="utf-8"))
     affixes = tuple(sorted(lists.pop("affix").split(), key=lambda affix: (-len(affix), affix)))
     meanings: dict[str, frozenset[Meaning]] = {}
@@ -113,7 +120,7 @@ def words_of(text: str) -> tuple[str, ...]:
     if _MEMBERS.fullmatch(spaced):
         words = ("members", *words)
     whole = re.sub(r"[^a-zäöüß0-9]+", "", spaced)
-    return (whole, *words) if whole in _listed()[0] and words != (whole,) else words
+    return (whole, *words) if whole in listed_words()[0] and words != (whole,) else words
 
 
 @cache
@@ -125,7 +132,7 @@ def meanings_of(word: str) -> frozenset[Meaning]:
     >>> sorted(meanings_of("maritalcat")), sorted(meanings_of("age")), sorted(meanings_of("qwrt"))
     ([<Meaning.QUASI: 'quasi'>], [<Meaning.COUNT: 'count'>, <Meaning.QUASI: 'quasi'>], [])
     """
-    meanings, _ = _listed()
+    meanings, _ = listed_words()
     if word in meanings:
         return meanings[word]
     if word.endswith("s") and word[:-1] in meanings:
@@ -146,7 +153,7 @@ def _part(word: str) -> str:
     >>> _part("maritalcat"), _part("verybirthweight"), _part("countrypride"), _part("qwrt")
     ('marital', 'birthweight', 'pride', '')
     """
-    meanings, _ = _listed()
+    meanings, _ = listed_words()
     first = [listed for listed in meanings if len(listed) >= SHORTEST_PART and word.startswith(listed)]
     last = [listed for listed in meanings if len(listed) > SHORTEST_PART and word.endswith(listed)]
     begin, end = max(first, key=len, default=""), max(last, key=len, default="")
@@ -161,7 +168,7 @@ def _shortened_core(word: str) -> frozenset[Meaning]:
     >>> sorted(map(str, _shortened_core("pcthlth"))), _shortened_core("abcd")
     (['health'], frozenset())
     """
-    _, affixes = _listed()
+    _, affixes = listed_words()
     for affix in affixes:
         if len(affix) >= SHORTEST_CORE:
             for rest in (word.removeprefix(affix), word.removesuffix(affix)):
@@ -180,7 +187,7 @@ def _shortened(word: str) -> frozenset[Meaning]:
     >>> sorted(map(str, _shortened("hlth"))), sorted(map(str, _shortened("mrtl"))), sorted(map(str, _shortened("wrks")))
     (['health'], ['quasi'], [])
     """
-    meanings, affixes = _listed()
+    meanings, affixes = listed_words()
     if len(word) < SHORTEST_PART or word in affixes:
         return frozenset()
     longer = [listed for listed in meanings if len(word) > SHORTEST_PART and listed.startswith(word)]
@@ -220,7 +227,7 @@ def _core(word: str) -> str:
     >>> _core("yrsmarr"), _core("lothinc"), _core("vps")
     ('marr', 'inc', '')
     """
-    meanings, affixes = _listed()
+    meanings, affixes = listed_words()
     if word in affixes:
         return ""
     left, seen = [(word, 0)], {word}
@@ -252,7 +259,7 @@ def is_weak(word: str) -> bool:
     (True, True, False)
     """
     return word in WEAK or (
-        word not in _listed()[0] and bool(_shortened(word)) and meanings_of(word) == _shortened(word)
+        word not in listed_words()[0] and bool(_shortened(word)) and meanings_of(word) == _shortened(word)
     )
 
 
