@@ -48,7 +48,7 @@ CUTTINGS = (
     Cutting(fraction=0.4),
 )
 """How the trees of repairs differ from the first tree."""
-SWEEPS = {"balanced": 4, "best": 30}
+SWEEPS = {"balanced": 3, "best": 30}
 HEAT = 0.3
 """The temperature at which the search goes on after groups have travelled; the same as that of a search that is heated
 again."""
