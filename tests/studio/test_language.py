@@ -172,4 +172,6 @@ def test_every_word_of_fields_ways_and_choices_has_a_german_entry():
     words += [f"{label} and run" for ways in protect_screen._WAYS.values() for label, _ in ways]
     words += [f"{text[0].upper()}{text[1:]}." for _, _, text in protect_screen._LIMITS.values()]
     words += [get_method(name).title for name in all_methods()]
+    words += ["0.1 s", "63.1 kB", "searching for better groups, pass 1 of 2"]
+    words += ["searching for better groups by exact loss, pass 1 of 2"]
     assert [text for text in words if translated(text, "de") == text and text not in {"nominal", "ordinal"}] == []
