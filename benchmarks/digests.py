@@ -4,9 +4,11 @@
     python benchmarks/digests.py --compare [FILE]    compute them again and compare (this is the default)
     python benchmarks/digests.py --only methods      or: releases, or the name of one method
     python benchmarks/digests.py --methods mdav,ona  some methods only, and no releases
+    python benchmarks/digests.py --releases limit    releases whose name begins so, and no methods
 
-FILE is benchmarks/digests.json if it is not given. With ``--only`` or ``--methods`` the other digests in FILE are kept
-by ``--write`` and ignored by ``--compare``. The exit code of a comparison is 1 if a digest changed or is missing.
+FILE is benchmarks/digests.json if it is not given. With ``--only``, ``--methods`` or ``--releases`` the other digests
+in FILE are kept by ``--write`` and ignored by ``--compare``. The exit code of a comparison is 1 if a digest changed or
+is missing.
 
 There are two parts. The first runs every registered grouping method on slices of the reference tables in the folder
 ``$SHOAL_DATA`` and keeps the SHA-256 digest of the labels, numbered by first appearance. Methods that select a record
@@ -560,13 +562,15 @@ def release_cases(folder):
     yield "input-parquet", folder / "people.parquet", 5, usual
 
 
-def digests_of_releases():
-    """Return the digests of all releases: values, types, and the share of information that was lost."""
-    found = {"datasets/patients": table_digest(patients(500, 0.1))}
+def digests_of_releases(beginning=""):
+    """Return the digests of releases whose name begins so: values, types and information loss."""
+    found = {} if beginning else {"datasets/patients": table_digest(patients(500, 0.1))}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for title, data, k, arguments in release_cases(folder):
             key = f"releases/{title}"
+            if not title.startswith(beginning):
+                continue
             started = time.perf_counter()
             try:
                 release = protected(data, k, arguments)
@@ -638,11 +642,11 @@ def note_slow(key, seconds):
         print(f"  {key}: {seconds:.1f} s", file=sys.stderr)
 
 
-def compute(names, *, with_group, with_releases):
-    """Return the digests of some methods and, if wanted, of ``shoal.group`` and the releases."""
+def compute(names, *, with_group, with_releases, beginning=""):
+    """Return the digests of some methods and, if wanted, of ``shoal.group`` and the releases whose name begins so."""
     steps = [(name, lambda name=name: digests_of_method(name)) for name in names]
     steps += [("shoal.group", digests_of_group)] if with_group else []
-    steps += [("releases", digests_of_releases)] if with_releases else []
+    steps += [("releases", lambda: digests_of_releases(beginning))] if with_releases else []
     found = {}
     for number, (title, step) in enumerate(steps, start=1):
         started = time.perf_counter()
@@ -687,7 +691,10 @@ def main():
     parser.add_argument("--compare", nargs="?", const=DEFAULT_FILE, type=Path, metavar="FILE")
     parser.add_argument("--only", metavar="methods|releases|METHOD")
     parser.add_argument("--methods", metavar="NAME,NAME,...")
+    parser.add_argument("--releases", metavar="BEGINNING", default="")
     arguments = parser.parse_args()
+    if arguments.releases:
+        arguments.only = "releases"
     if arguments.write and arguments.compare:
         parser.error("choose one of --write and --compare")
 
@@ -711,10 +718,12 @@ def main():
     def chosen(key):
         if key.startswith("methods/"):
             return arguments.only != "releases" and (wanted is None or part_of(key) in wanted)
+        if arguments.releases:
+            return key.startswith(f"releases/{arguments.releases}")
         return with_group if key.startswith("group/") else with_releases
 
     started, worked = time.perf_counter(), time.process_time()
-    new = compute(names, with_group=with_group, with_releases=with_releases)
+    new = compute(names, with_group=with_group, with_releases=with_releases, beginning=arguments.releases)
     seconds, work = time.perf_counter() - started, time.process_time() - worked
     summary = f"{len(new)} digests of {len(names)} methods in {seconds:.0f} s ({work:.0f} s of processor time)"
     if arguments.write:

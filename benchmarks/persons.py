@@ -3,9 +3,10 @@
 Persons: loss (100 SSE/SST on standardised columns) of groups of rows alone, of violating groups joined with the nearest
 one afterwards, of enforcement alone (exchanges and merges), and of the rising price. Requirements: loss, processor
 seconds and largest group of enforcement alone and of the rising price. Growth: processor seconds for n, 2n and 4n rows
-of about n/4 persons. Results are kept in ``docs/persons.json``; the tables are written into the pages.
+of about n/4 persons. Closeness: the same for l-diversity and t-closeness in tables of N rows. Results are kept in
+``docs/persons.json``; the tables are written into the pages.
 
-    python benchmarks/persons.py [persons] [requirements] [growth N] [tables]
+    python benchmarks/persons.py [persons] [requirements] [growth N] [closeness N] [tables]
 """
 
 import resource
@@ -22,7 +23,7 @@ from shoal.methods.persons.rising_price import Constraints, raise_price, refine_
 from shoal.methods.refinement.crossover import group_costs_by_column
 from shoal.methods.running import run
 from shoal.privacy.confidential import Values
-from shoal.privacy.enforcement import merge_groups, repair_violating, satisfy_requirements
+from shoal.privacy.enforcement import count_violating, merge_groups, repair_violating, satisfy_requirements
 from shoal.privacy.ground_distances import ORDERED, equal_distance
 from shoal.privacy.requirement_table import build_requirement_table, require_units, smallest_size
 from shoal.schema.requirements import Requirements
@@ -36,6 +37,8 @@ PANELS = ("adult-near", "credit-near", "rand-hie", "pbcseq", "wage-panel")
 RUNS = 3
 """How often the growth is measured; the least time counts, so that loading compiled loops does not."""
 CASES = ({"l": 2}, {"l": 3}, {"t": 0.3}, {"t": 0.1})
+LARGE_CASES = ({"l": 3}, {"t": 0.3}, {"l": 3, "t": 0.3})
+LARGE_K = 5
 
 
 def standardised(values):
@@ -144,6 +147,48 @@ def growth(n):
         print(rows, kept(RESULTS)[f"growth {rows:08d}"], flush=True)
 
 
+def drawn(n):
+    """Eight columns of normal and skewed numbers, and eight categories that depend on two of them."""
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(n, 8))
+    values[:, 1] += 0.5 * values[:, 0]
+    values[:, 2] = np.exp(values[:, 2] / 2)
+    score = values[:, 0] + values[:, 3] + rng.normal(size=n)
+    codes = np.searchsorted(np.quantile(score, [0.3, 0.5, 0.7, 0.8, 0.88, 0.94, 0.98]), score)
+    return standardised(values), Values("s", codes, 8, equal_distance(8))
+
+
+def covertype(n):
+    """Nine columns of Covertype, and the tenth as a confidential attribute whose values are ordered."""
+    values = datasets.load("covertype").to_numpy().astype(np.float64)
+    values = values[np.random.default_rng(0).permutation(len(values))[:n]]
+    codes = np.unique(values[:, -1], return_inverse=True)[1].reshape(-1)
+    return standardised(values[:, :-1]), Values("s", codes, int(codes.max()) + 1, ORDERED)
+
+
+def closeness(n):
+    for name, table_of in (("drawn", drawn), ("covertype", covertype)):
+        points, values = table_of(n)
+        for requested in LARGE_CASES:
+            needed = Requirements(k=LARGE_K, **requested)
+            table, codes = build_requirement_table(needed, [values]), values.codes[:, None]
+            assert smallest_size(needed, [values], n) <= LARGE_K
+            if requested == LARGE_CASES[0]:  # the groups of k records are the same for all requirements
+                began = time.process_time()
+                rows = run("auto", points, LARGE_K).labels
+                alone = time.process_time() - began
+            found, seconds = priced(points, rows, Constraints(LARGE_K, None, codes, table), codes, table)
+            assert count_violating(found, codes, table) == 0
+            key = f"closeness {name} {n:08d} {','.join(f'{each}={value}' for each, value in requested.items())}"
+            keep(RESULTS, key, {
+                "violating": 100 * count_violating(rows, codes, table) / (int(rows.max()) + 1),
+                "rows": loss(points, rows), "priced": loss(points, found), "largest": int(np.bincount(found).max()),
+                "seconds_rows": alone, "seconds_priced": seconds,
+                "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+            })  # fmt: skip
+            print(key, kept(RESULTS)[key], flush=True)
+
+
 def tables():
     found = kept(RESULTS)
     lines = [
@@ -180,7 +225,20 @@ def tables():
             f"{cell['largest_enforced']}, {cell['seconds_enforced']:.2f} | {cell['priced']:.2f}, {cell['largest']}, "
             f"{cell['seconds_priced']:.2f} |"
         )
-    write_tables(DOCS / "privacy.md", {"requirements": lines})
+    large = [
+        "| table, rows, requirement | violate it | k alone: loss, s | with it: loss, largest, s more | factor |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for key in sorted(key for key in found if key.startswith("closeness ")):
+        _, name, rows, requested = key.split()
+        cell = found[key]
+        title = f"{name}, {int(rows):,}, {requested.replace(',', ', ')}"
+        large.append(
+            f"| {title} | {cell['violating']:.0f} % | {cell['rows']:.2f}, {cell['seconds_rows']:.1f} | "
+            f"{cell['priced']:.2f}, {cell['largest']}, {cell['seconds_priced']:.1f} | "
+            f"{1 + cell['seconds_priced'] / cell['seconds_rows']:.2f} |"
+        )
+    write_tables(DOCS / "privacy.md", {"requirements": lines, "growth of requirements": large})
 
 
 if __name__ == "__main__":
@@ -191,4 +249,6 @@ if __name__ == "__main__":
         requirements()
     if "growth" in arguments:
         growth(int(arguments[arguments.index("growth") + 1]))
+    if "closeness" in arguments:
+        closeness(int(arguments[arguments.index("closeness") + 1]))
     tables()

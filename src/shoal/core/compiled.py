@@ -67,14 +67,24 @@ class Kernel:
 
         try:
             with _chosen_folder():
-                return _with_safe_cache(numba.njit(cache=True, **self._options)(self.function))
+                return _with_safe_cache(numba.njit(cache=True, **self._numba_options())(self.function))
         except RuntimeError:
             return None
+
+    def _numba_options(self) -> dict[str, Any]:
+        """Return the options of numba; its runtime counts references, and is left out where nothing is allocated."""
+        from numba.core import options as known
+
+        options = {name: value for name, value in self._options.items() if name != "allocates"}
+        # numba has no public name for it, so a version without this one counts
+        if not self._options.get("allocates", True) and hasattr(getattr(known, "DefaultOptions", None), "_nrt"):
+            options["_nrt"] = False
+        return options
 
     def _plain_dispatcher(self) -> Any:
         import numba
 
-        options = self._options
+        options = self._numba_options()
         if options.get("no_cpython_wrapper"):
             from shoal.core.inner_loops import inner_compiler
 
@@ -106,7 +116,9 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Kernel]: ...
 def compiled(function: Any = None, **options: Any) -> Any:
     """Mark a function for compilation at its first call; options go to ``numba.njit``.
 
-    The lock of the interpreter is released while it runs, so that threads can share the work.
+    The lock of the interpreter is released while it runs, so that threads can share the work. With ``allocates=False``
+    a function, and all that it calls, may make no array, list or set; references to arrays are then not counted, which
+    takes most of the time where arrays are passed on in named tuples.
 
     Examples
     --------

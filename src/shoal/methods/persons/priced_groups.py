@@ -3,7 +3,8 @@
 What a group lacks is a number of records: the units that are missing to k, and for requirements on confidential
 attributes about as many records as must change (``shoal.core.requirement_violation.violation_amount``). Units are
 counted by a counter for each group; how many rows of a unit are in a group is found by scanning the shorter of both
-lists (``unit_row_moves``). Without units every row is a unit of its own.
+lists (``unit_row_moves``). Without units every row is a unit of its own. Values are counted for each group where they
+are few (``group_tallies``); otherwise the sorted values of a group are read.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.core.compiled import compiled, inner
 from shoal.core.requirement_violation import RequirementTable, replaced_values, sort_values, violation_amount
+from shoal.methods.persons.group_tallies import GroupTallies, count_group, counted_amount_after, open_tallies
 from shoal.methods.persons.unit_row_moves import enter, renew
 
 NEAR = 16
@@ -48,6 +50,8 @@ class PricedGroups(NamedTuple):
         The values that requirements are about, n x columns, and the requirements; both may be empty.
     amounts
         What each group lacks for these requirements.
+    tallies
+        How many rows of each group have which values; without sets where there are too many values.
     """
 
     points: NDArray[np.float64]
@@ -66,6 +70,7 @@ class PricedGroups(NamedTuple):
     codes: NDArray[np.int64]
     table: RequirementTable
     amounts: NDArray[np.float64]
+    tallies: GroupTallies
 
 
 class PriceScratch(NamedTuple):
@@ -131,6 +136,7 @@ def open_groups(
         np.argsort(units, kind="stable"), np.full(n, -1, np.int64), np.full(capacity, -1, np.int64),
         np.full(n, -1, np.int64), np.full(n, -1, np.int64), np.zeros((capacity, 2), np.int64), np.zeros(capacity),
         np.zeros((capacity, d)), np.zeros(count, np.int64), codes, table, np.zeros(capacity),
+        open_tallies(table, capacity),
     )  # fmt: skip
     width = n + 1 if codes.shape[1] else 1
     scratch = PriceScratch(
@@ -143,7 +149,7 @@ def open_groups(
     return state, scratch
 
 
-@compiled
+@compiled(allocates=False)
 def fill_groups(state: Any, scratch: Any, labels: Any) -> None:
     """Enter every row into its group, and count what the groups lack."""
     for r in range(labels.size - 1, -1, -1):  # chains begin with the row that entered last
@@ -176,6 +182,9 @@ def renew_amount(state: Any, scratch: Any, g: int) -> None:
     """Compute what a group lacks for the requirements, and drop its values from the scratch array."""
     if len(state.table.rows) == 0:
         return
+    if state.tallies.counts.shape[1] > 0:
+        state.amounts[g] = count_group(state, g)
+        return
     for place in range(scratch.loaded.size):
         if scratch.loaded[place] == g:
             scratch.loaded[place] = -1
@@ -192,6 +201,8 @@ def renew_amount(state: Any, scratch: Any, g: int) -> None:
 @inner
 def amount_after(state: Any, scratch: Any, g: int, place: int, old: int, new: int) -> float:
     """Return what a group would lack for the requirements if a row left (-1: none) and another came (-1: none)."""
+    if state.tallies.counts.shape[1] > 0:
+        return counted_amount_after(state, g, old, new)
     load_values(state, scratch, g, place)
     size = replaced_values(scratch.values[place], state.counts[g, 0], state.codes, old, new, scratch.trial)
     return violation_amount(scratch.trial, size, state.table, scratch.frequencies)
@@ -203,7 +214,7 @@ def missing_units(state: Any, g: int, k: int) -> int:
     return max(0, k - state.counts[g, 1])
 
 
-@compiled
+@compiled(allocates=False)
 def count_lacking(state: Any, k: int, lacking: Any) -> int:
     """Write for each group whether it lacks anything; return the number of those that do."""
     found = 0

@@ -14,6 +14,7 @@ from typing import Any
 
 from shoal.core.compiled import compiled, inner
 from shoal.core.requirement_violation import sort_values, violation_amount
+from shoal.methods.persons.group_tallies import counted_amount_after
 from shoal.methods.persons.priced_groups import (
     NEAR,
     OWN_PLACE,
@@ -154,6 +155,40 @@ def best_partner(state: Any, scratch: Any, r: int, g: int, h: int, place: int, b
 
 
 @inner
+def best_counted_partner(state: Any, scratch: Any, r: int, g: int, h: int, best: float, limits: Any) -> Any:
+    """Return what ``best_partner`` does where values are counted: every row of h is compared, not only the nearest."""
+    d = state.points.shape[1]
+    k, price = limits.k, limits.price
+    factor = 1.0 / state.counts[g, 0] + 1.0 / state.counts[h, 0]
+    for j in range(d):
+        scratch.between[j] = state.centroids[g, j] - state.centroids[h, j]
+    room = min(1, missing_units(state, g, k)) + min(1, missing_units(state, h, k))
+    before = state.amounts[g] + state.amounts[h]
+    most = price * (room + min(state.amounts[g], limits.step) + min(state.amounts[h], limits.step))
+    partner = -1
+    s = state.head[h]
+    while s >= 0:
+        along, squared = 0.0, 0.0
+        for j in range(d):
+            gap = state.points[s, j] - state.points[r, j]
+            along += gap * scratch.between[j]
+            squared += gap * gap
+        gain = 2.0 * along + squared * factor
+        if gain + most > best:
+            gain -= price * units_change(state, r, g, s, h, k)
+            if not same_codes(state, r, s):
+                after = counted_amount_after(state, g, r, s)
+                if gain + price * (before - after) > best:
+                    after += counted_amount_after(state, h, s, r)
+                gain += price * (before - after)
+            if gain > best:
+                best = gain
+                partner = s
+        s = state.following[s]
+    return best, partner
+
+
+@inner
 def improve_row(state: Any, scratch: Any, near: Any, r: int, limits: Any) -> bool:
     """Pass a row on, or exchange it for another one, whichever lowers the objective most."""
     g = state.labels[r]
@@ -172,7 +207,10 @@ def improve_row(state: Any, scratch: Any, near: Any, r: int, limits: Any) -> boo
         h = near[g, i]
         if h == g or state.counts[h, 0] == 0 or (own == 0.0 and state.amounts[h] > 0.0):
             continue  # a group that lacks values finds the exchange itself
-        gain, s = best_partner(state, scratch, r, g, h, i, best, limits)
+        if state.tallies.counts.shape[1] > 0:
+            gain, s = best_counted_partner(state, scratch, r, g, h, best, limits)
+        else:
+            gain, s = best_partner(state, scratch, r, g, h, i, best, limits)
         if s >= 0:
             best, target, partner = gain, h, s
     if target < 0:
@@ -312,7 +350,7 @@ def try_split(state: Any, scratch: Any, g: int, new: int, limits: Any) -> bool:
     return split
 
 
-@compiled
+@compiled(allocates=False)
 def visit_rows(state: Any, scratch: Any, near: Any, active: Any, limits: Any) -> int:
     """Improve every row of an active group, in the order of the rows; return the number of changes."""
     changed = 0
@@ -325,7 +363,7 @@ def visit_rows(state: Any, scratch: Any, near: Any, active: Any, limits: Any) ->
     return changed
 
 
-@compiled
+@compiled(allocates=False)
 def dissolve_groups(state: Any, scratch: Any, near: Any, chosen: Any, limits: Any) -> int:
     """Dissolve the chosen groups where that lowers the objective; return their number."""
     dissolved = 0
@@ -335,7 +373,7 @@ def dissolve_groups(state: Any, scratch: Any, near: Any, chosen: Any, limits: An
     return dissolved
 
 
-@compiled
+@compiled(allocates=False)
 def split_groups(state: Any, scratch: Any, chosen: Any, limits: Any) -> int:
     """Split the chosen groups while that lowers the cost; new groups are chosen as well. Returns their number."""
     new, split = 0, 0

@@ -36,6 +36,7 @@ from shoal.core.threads import run_in_threads
 from shoal.methods.kernels.annealing_lists import renew_group_lists
 from shoal.methods.kernels.centroids import GAIN_TOLERANCE
 from shoal.methods.kernels.cut_blocks import Cutting
+from shoal.methods.persons.group_tallies import countable
 from shoal.methods.persons.priced_groups import NEAR, Limits, count_lacking, open_groups
 from shoal.methods.persons.priced_moves import dissolve_groups, split_groups, visit_rows
 from shoal.methods.refinement.block_refinement import blocks_of_whole_groups
@@ -45,22 +46,24 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 PRICES = (0.25, 0.354, 0.5, 0.707, 1.0, 1.41, 2.0, 2.83, 4.0, 5.66, 8.0, 11.3, 16.0)
-"""The prices of what a group lacks, in units of the squared error per row."""
+"""The prices of what a group lacks, in units of the squared error per row, in a table of one block."""
 FURTHER_PRICES = (32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0)
-"""Prices for t-closeness in small tables, where groups lack a small part of a record; they end when none lacks any."""
+"""Prices for t-closeness, where groups lack a small part of a record; they end when none lacks any."""
 FINE_PASSES = ((0.5, 1.0, 2.0), (4.0, 8.0), (16.0,))
 """The prices of each pass over a table of several blocks,"""
 PASSES = ((0.7, 2.0), (4.0, 8.0), (16.0,))
 """and of one with more rows than this:"""
 MANY_ROWS = 100_000
-SHORT_PASSES = ((1.0,), (6.0,), (32.0,))
-"""The same for t-closeness, beta-likeness and entropy, which many groups violate and which take longer to count,"""
 SHORT_FROM = 5_000
-"""in tables with more rows than this."""
+"""For t-closeness, which most groups violate at first, from this number of rows on."""
+SHORT_PASSES = ((1.0,), (6.0,), (32.0,))
+"""The same for t-closeness, beta-likeness and entropy where there are so many values that sorted ones are compared."""
+MORE_PASSES = 4
+"""For t-closeness the last pass is repeated up to so many times, with other cuts, while that changes a group."""
 BLOCK_GROUPS = 4_000
 ONE_BLOCK_GROUPS = 6_000
 """Up to this number of groups a table is one block."""
-SWEEPS, SHORT_SWEEPS, BLOCK_SWEEPS = 2, 1, 1
+SWEEPS, ONE_SWEEP = 2, 1
 PRICES_PER_RENEWAL = 4
 FINAL_ROUNDS, BLOCK_FINAL_ROUNDS, FEWEST_FINAL_ROUNDS = 4, 2, 1
 FEW = 1_000
@@ -101,13 +104,14 @@ class Constraints:
     @property
     def costly(self) -> bool:
         """Whether there are requirements that many groups violate and that take long to count."""
-        return self.table is not None and bool(np.isin(self.table.rows[:, 0], (ORDERED, NESTED, BETA, ENTROPY)).any())
+        if self.table is None or countable(self.table):
+            return False
+        return bool(np.isin(self.table.rows[:, 0], (ORDERED, NESTED, BETA, ENTROPY)).any())
 
     @property
-    def further(self) -> tuple[float, ...]:
-        """The prices after the common ones."""
-        close = self.table is not None and np.isin(self.table.rows[:, 0], (ORDERED, NESTED)).any()
-        return FURTHER_PRICES if close else ()
+    def close(self) -> bool:
+        """Whether t-closeness is required, which most groups violate at first."""
+        return self.table is not None and bool(np.isin(self.table.rows[:, 0], (ORDERED, NESTED)).any())
 
     @property
     def step(self) -> float:
@@ -149,18 +153,36 @@ def raise_price(points: Floats, labels: Integers, constraints: Constraints, *, p
     scale = _scale(points, labels)
     if scale == 0.0:
         return labels
-    short = constraints.costly and len(points) > SHORT_FROM
-    passes: tuple[tuple[float, ...], ...] = FINE_PASSES if len(points) <= MANY_ROWS else PASSES
-    sweeps = SWEEPS if len(points) <= MANY_ROWS else BLOCK_SWEEPS
-    if short:
-        passes, sweeps = SHORT_PASSES, SHORT_SWEEPS
-    if int(labels.max()) < ONE_BLOCK_GROUPS:
-        prices = tuple(chain.from_iterable(passes)) if short else PRICES + constraints.further
-        return _whole(points, labels, constraints, _at_prices(prices, scale, SHORT_SWEEPS if short else SWEEPS))
+    whole = int(labels.max()) < ONE_BLOCK_GROUPS
+    passes, sweeps = _passes(len(points), constraints, whole=whole)
+    if whole:
+        return _whole(points, labels, constraints, _at_prices(passes[0], scale, sweeps))
     for number, prices in enumerate(passes):
         progress.stage(f"satisfying requirements, pass {number + 1} of {len(passes)}", len(points))
         labels = _in_blocks(points, labels, constraints, number, _at_prices(prices, scale, sweeps), progress)
+    last = passes[-1]
+    for number in range(len(passes), len(passes) + MORE_PASSES if constraints.close else 0):
+        before = canonical_labels(labels)
+        labels = _in_blocks(points, labels, constraints, number, _at_prices(last, scale, sweeps), progress)
+        if np.array_equal(canonical_labels(labels), before):
+            break
     return canonical_labels(labels)
+
+
+def _passes(n: int, constraints: Constraints, *, whole: bool) -> tuple[tuple[tuple[float, ...], ...], int]:
+    """Return the prices of each pass over so many rows, one if they are one block, and the sweeps at each price."""
+    passes: tuple[tuple[float, ...], ...] = (PRICES,) if whole else FINE_PASSES
+    sweeps = SWEEPS
+    if constraints.costly and n > SHORT_FROM:
+        passes, sweeps = SHORT_PASSES, ONE_SWEEP
+    elif n > (SHORT_FROM if constraints.close else MANY_ROWS) and (constraints.close or not whole):
+        passes, sweeps = PASSES, ONE_SWEEP
+    if whole:
+        passes = (tuple(chain.from_iterable(passes)),)
+    if constraints.close:
+        last = passes[-1]
+        passes = (*passes[:-1], last + tuple(price for price in FURTHER_PRICES if price > last[-1]))
+    return passes, sweeps
 
 
 def refine_within(
