@@ -129,3 +129,8 @@ def test_a_multiple_outside_the_group_becomes_its_nearest_end_unless_a_unit_is_s
 
 def test_both_zeros_give_the_same_key():
     assert content_keys(np.array([3]), [np.array([-0.0])]) == content_keys(np.array([3]), [np.array([0.0])])
+
+
+def test_bases_of_integers_are_1_2_and_5_times_powers_of_ten():
+    extents = np.array([0, 2, 4, 5, 19, 20, 9_000, 2**62])
+    assert whole_bases(extents, np.ones(8, np.int64)).tolist() == [1, 2, 2, 5, 10, 20, 5_000, 2 * 10**18]
