@@ -553,16 +553,21 @@ class Release:
 
 def _files_of(*given: Any) -> list[Path]:
     """Return the files among tables, numbers and paths, which no output may replace."""
+    named = [one for one in given if isinstance(one, str | Path)]
+    if not named:
+        return []
     from shoal.evaluate.population_risk import stated_size
 
-    return [Path(one) for one in given if isinstance(stated_size(one), str | Path)]
+    return [Path(one) for one in named if not isinstance(stated_size(one), int)]
 
 
 def _stated_outside(known: Mapping[str, Any]) -> dict[str, Any]:
     """Return population and control as a run file states them: numbers and files."""
+    found = {name: value for name, value in known.items() if value is not None}
+    if not found:
+        return {}
     from shoal.evaluate.population_risk import stated_size
 
-    found = {name: value for name, value in known.items() if value is not None}
     if isinstance(stated_size(found.get("population")), int):
         found["individuals"] = stated_size(found.pop("population"))
     for name in ("population", "control"):
