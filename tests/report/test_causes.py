@@ -153,4 +153,4 @@ def test_the_expert_page_has_candidates_and_population_risk():
         assert phrase in expert
     plain = shoal.protect(people, 5, quasi=["age", "abroad"], unnamed="other", method="mdav")
     page = render_report(plain.released, Table.from_native(people))
-    assert "not measured, no sampling weights" in page[page.index('id="expert-page"') :]
+    assert "not measured, nothing is known of the population" in page[page.index('id="expert-page"') :]
