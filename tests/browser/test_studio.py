@@ -309,6 +309,16 @@ def settled(page):
     )
 
 
+def tab_to(page, find):
+    """Press Tab until the element that has the focus, ``focus``, satisfies an expression of JavaScript."""
+    for _ in range(200):
+        if page.evaluate(f"(focus => Boolean({find}))(document.activeElement)"):
+            settled(page)
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(find)
+
+
 def test_the_whole_job_with_keys_only(watched, start, tmp_path):
     patients(120).write_csv(tmp_path / "people.csv")
     studio = start("people.csv")
@@ -318,14 +328,7 @@ def test_the_whole_job_with_keys_only(watched, start, tmp_path):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
 
-    def tab_to(identity):
-        for _ in range(150):
-            if page.evaluate("document.activeElement.id") == identity:
-                return
-            page.keyboard.press("Tab")
-        raise AssertionError(identity)
-
-    tab_to("role-9-quasi")
+    tab_to(page, "focus.id == 'role-9-quasi'")
     settled(page)
     page.keyboard.press("ArrowRight")
     page.wait_for_selector("#undo:not([disabled])")
@@ -341,7 +344,7 @@ def test_the_whole_job_with_keys_only(watched, start, tmp_path):
     page.keyboard.press("Control+Shift+Z")
     page.wait_for_selector("#role-9-confidential:checked")
     page.wait_for_load_state()
-    tab_to("open-3")
+    tab_to(page, "focus.id == 'open-3'")
     settled(page)
     page.keyboard.press("Enter")
     page.wait_for_selector("#panel-head")
@@ -360,7 +363,7 @@ def test_the_whole_job_with_keys_only(watched, start, tmp_path):
     page.keyboard.press("g")
     page.keyboard.press("3")
     page.wait_for_selector("#k")
-    tab_to("k")
+    tab_to(page, "focus.id == 'k'")
     settled(page)
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
@@ -370,6 +373,91 @@ def test_the_whole_job_with_keys_only(watched, start, tmp_path):
     settled(page)
     page.keyboard.press("Enter")
     page.wait_for_url("**/look", timeout=120_000)
+
+
+def test_open_look_compare_history_and_hand_out_with_keys_only(watched, start, tmp_path):
+    (tmp_path / "tables").mkdir()
+    patients(200).write_csv(tmp_path / "tables" / "people.csv")
+    studio = start()
+    page = watched(studio)
+    page.goto(studio.link)
+    keys = page.keyboard
+    tab_to(page, "focus.textContent == 'tables' && focus.closest('#files')")
+    keys.press("Enter")
+    page.wait_for_selector("#files >> text=people.csv")
+    tab_to(page, "focus.textContent == 'people.csv' && focus.closest('#files')")
+    keys.press("Enter")
+    page.wait_for_selector("#open-this")
+    tab_to(page, "focus.id == 'open-this'")
+    keys.press("Enter")
+    page.wait_for_selector("table.columns", timeout=60_000)
+    tab_to(page, "focus.id == 'next'")
+    keys.press("Enter")
+    page.wait_for_selector("#k")
+    tab_to(page, "focus.id == 'k'")
+    keys.press("ArrowUp")
+    keys.press("Enter")
+    page.wait_for_selector("#plan >> text=k = 6 rows")
+    page.locator("main").focus()
+    tab_to(page, "focus.id == 'next'")
+    keys.press("Enter")
+    page.wait_for_url("**/look", timeout=120_000)
+
+    page.wait_for_selector("#points")
+    while count := page.locator("#points form").count():
+        tab_to(page, "focus.name == 'reason'")
+        keys.type("seen")
+        keys.press("Enter")
+        page.wait_for_function("count => document.querySelectorAll('#points form').length < count", arg=count)
+    tab_to(page, "focus.id == 'pin'")
+    keys.press("Enter")
+    page.wait_for_selector("#pin >> text=Unpin")
+
+    page.locator("main").focus()
+    settled(page)
+    keys.press("g")
+    keys.press("c")
+    page.wait_for_selector("table.pins")
+    tab_to(page, "focus.textContent.startsWith('Unpin A')")
+    page.locator("main").focus()
+    settled(page)
+    keys.press("g")
+    keys.press("h")
+    page.wait_for_selector("ol.steps")
+    tab_to(page, "focus.id == 'step-name'")
+    keys.type("candidate")
+    keys.press("Tab")
+    page.wait_for_selector("ol.steps >> text=candidate")
+    tab_to(page, "focus.matches('ol.steps a') && !focus.hasAttribute('aria-current')")
+    keys.press("Enter")
+    page.wait_for_selector("#goto")
+    tab_to(page, "focus.id == 'step-note'")
+    keys.type("before anything was decided")
+    keys.press("Tab")
+    page.wait_for_selector("ol.steps >> text=before anything was decided")
+    tab_to(page, "focus.id == 'goto'")
+    keys.press("Enter")
+    page.wait_for_selector("#plan >> text=k = 5 rows")
+    page.wait_for_selector("#redo:not([disabled])")
+    page.locator("main").focus()
+    settled(page)
+    keys.press("Control+Shift+Z")
+    page.wait_for_selector("#plan >> text=k = 6 rows")
+
+    page.locator("main").focus()
+    settled(page)
+    keys.press("g")
+    keys.press("6")
+    page.wait_for_selector("#write")
+    tab_to(page, "focus.name == 'decision'")
+    keys.press("Space")
+    tab_to(page, "focus.id == 'signer'")
+    keys.type("A. Steward")
+    tab_to(page, "focus.id == 'write'")
+    keys.press("Enter")
+    page.wait_for_selector("#written .notice.good", timeout=60_000)
+    assert (tmp_path / "tables" / "people-protected.report.html").is_file()
+    tab_to(page, "focus.closest('#written') && focus.matches('a')")
 
 
 def test_a_million_rows_leave_the_pages_fast_and_cancel_leaves_nothing(watched, start, tmp_path):
