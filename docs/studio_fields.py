@@ -10,7 +10,8 @@ from shoal.studio.help_texts import HELP
 PAGE = Path(__file__).parent / "studio.md"
 BEGIN, END = "<!-- fields: written by docs/studio_fields.py -->", "<!-- end of fields -->"
 NAMES = {
-    "na_values": "also missing", "recode": "replaced by", "before": "steps before grouping", "of": "what k counts",
+    "na_values": "also missing", "address": "address of a database",
+    "recode": "replaced by", "before": "steps before grouping", "of": "what k counts",
     "max_size": "largest group", "missing": "missing cells", "statistics": "statistics that must hold",
     "use": "used as", "schema": "schema file", "held_value": "mean of", "held_domains": "by columns",
     "held_relative": "largest change", "step_name": "name of a step", "step_note": "note of a step",

@@ -20,7 +20,7 @@ FIELDS = (
     "note", "delimiter", "encoding", "decimal", "na_values", "sheet", "theme", "accept", "decision", "show", "find",
     "after", "known", "wanted", "step", "amount", "remove", "way", "detail", "tree", "node", "target", "held_name",
     "held_value", "held_domains", "held_relative", "held_off", "released", "original", "quasi", "confidential",
-    "overwrite", "report", "public_report", "run_file", "open", "compare",
+    "overwrite", "report", "public_report", "run_file", "open", "compare", "address", "query",
 )  # fmt: skip
 VALUES = (
     "", "quasi", "unit", "ordinal", "numeric", "nominal", "-1", "0", "1", "3", "1e400", "nan", "inf", "/etc/passwd",
@@ -28,8 +28,9 @@ VALUES = (
     "{{7*7}}", "<script>", "a" * 300, "١٢", "²", "2 1", "1 -1", "top 90", "top", "band", "5m", "1e9s", "on", "loss",
     "hand", "intervals", "order", "10, 50", "group", "move", "ungroup", "rename", "nA", "A", "vnorth", "income",
     "income < 5", "read_csv('/etc/passwd')", "region", "age", "age, sex", "release", "refuse", "x" * 5000, "other",
+    "sqlite:///people.db?table=people", "duckdb:///:memory:", "postgresql://127.0.0.1:1/x?table=y", "SELECT 1",
 )  # fmt: skip
-DEAR = {"/run", "/open", "/out", "/peek", "/demo/{name}", "/check", "/look/rows", "/upload", "/run/way"}
+DEAR = {"/run", "/open", "/out", "/peek", "/demo/{name}", "/check", "/look/rows", "/upload", "/database", "/run/way"}
 """Routes whose writes wait for the worker."""
 DEAR_SHARE = 0.02
 
@@ -66,7 +67,7 @@ class Requests:
         path = path.replace("{token}", draw.choice(["x", "..", "%2e%2e"]))
         form = {field: self.value(field) for field in draw.sample(FIELDS, draw.randint(0, 6))}
         headers = dict(self.client.writes)
-        if draw.random() < 0.03:
+        if draw.random() < 0.06:
             headers[draw.choice(["origin", "x-shoal-token", "host", "content-type"])] = draw.choice(
                 ["", "x", "http://y"]
             )

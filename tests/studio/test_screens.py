@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 from shoal.datasets import EDUCATION_ORDER, patients
+from shoal.tables import Table
+from shoal.tables.databases import write_database
 
 
 def test_from_a_file_to_the_files_of_a_release(client, table, tmp_path):
@@ -194,6 +196,48 @@ def test_uploads_stay_in_the_private_directory(client, tmp_path):
     client.http.post("/upload", headers=client.writes | {"x-file-name": "linked.csv"}, content=body)
     assert not (tmp_path / "outside.csv").exists()
     client.open(client.session.folder.work / "evil.csv")
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_tables_and_queries_of_databases_are_copied_and_their_address_is_not_kept(client, tmp_path, kind):
+    people = patients(60).select("age", "sex", "income")
+    file = tmp_path / f"office.{kind}"
+    table, address = Table.from_native(people), f"{kind}:///{file}?table=people"
+    write_database(table, address, overwrite=False, check=lambda _: None, finish=lambda visible: visible())
+    answer = client.post("/database", address=address, query="")
+    assert "people.parquet" in answer.text
+    assert "60 rows" in answer.text
+    answer = client.post("/database", address=f"{kind}:///{file}", query="SELECT age, sex FROM people WHERE age > 50")
+    copy = client.session.folder.work / "office.parquet"
+    assert answer.status_code == 200
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert (
+        pl.read_parquet(copy)
+        .sort("age", "sex")
+        .equals(people.filter(pl.col("age") > 50).select("age", "sex").sort("age", "sex"), null_equal=True)
+    )
+    client.open(copy)
+    assert [column["name"] for column in client.session.profile["columns"]] == ["age", "sex"]
+    assert str(file) not in (client.session.folder.path / "history.jsonl").read_text()
+    assert all(str(file) not in str(job.payload) for job in client.session.last.values())
+
+
+@pytest.mark.parametrize(
+    ("address", "query", "words"),
+    [
+        ("people.csv", "", "no address of a database"),
+        ("sqlite:///none.db?table=people", "", "does not exist"),
+        ("sqlite:///none.db", "", "name the table"),
+        ("", "SELECT 1", "no address of a database"),
+        ("postgresql://ann:secret-word@127.0.0.1:1/x?table=y", "", "cannot be opened"),
+    ],
+)
+def test_databases_that_cannot_be_read_are_refused_with_a_sentence(client, address, query, words):
+    answer = client.post("/database", address=address, query=query)
+    assert answer.status_code == 422
+    assert words in answer.text
+    assert "secret-word" not in answer.text
+    assert list(client.session.folder.work.iterdir()) == []
 
 
 def test_a_disk_without_space_refuses_the_upload(client, monkeypatch):

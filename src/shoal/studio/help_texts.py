@@ -14,6 +14,11 @@ HELP = {
         "value unless it is named here."
     ),
     "sheet": "The sheet of the workbook that holds the table.",
+    "address": (
+        "SQLite: sqlite:///people.db?table=people, DuckDB: duckdb:///people.duckdb?table=people, PostgreSQL: "
+        "postgresql://host/name?table=people. A password is better kept where the driver looks for it."
+    ),
+    "query": "A SELECT statement, where the address names no table.",
     "role": (
         "Who else could know this value about a person? An identifier is dropped. A quasi-identifier may be known "
         "to an intruder and is replaced. A confidential value must not become known and is kept. In doubt, quasi."

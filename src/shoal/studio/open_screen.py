@@ -1,4 +1,4 @@
-"""The screen Open: a path browser, uploads, demo tables, and a preview with how the file is read."""
+"""The screen Open: a path browser, uploads, databases, demo tables, and a preview with how the file is read."""
 
 from __future__ import annotations
 
@@ -87,6 +87,23 @@ async def open_demo(request: Request) -> Response:
     return go_to("/columns")
 
 
+async def open_database(request: Request) -> Response:
+    """Copy a table or the result of a query into the private directory and show its first rows; no address is kept."""
+    form = await request.form()
+    address, query = (str(form.get(name, "")).strip() for name in ("address", "query"))
+    session = session_of(request)
+    payload = {"address": address, "query": query, "folder": str(session.folder.work)}
+    job = session.begin("database", Job("database", payload))
+    await job.finished.wait()
+    payload.clear()  # an address may hold a password
+    if job.state != "done":
+        return problem(request, job.error["text"] if job.error else "It was cancelled.")
+    path = Path(job.result["path"])
+    job = session.begin("peek", Job("peek", {"path": str(path), "read_options": {}}))
+    await job.finished.wait()
+    return _peeked(request, job, path, {})
+
+
 async def upload(request: Request) -> Response:
     """Stream an upload into the private directory; the name in the header names a file there, never a path."""
     from urllib.parse import unquote
@@ -154,7 +171,7 @@ def table_path(given: str) -> Path | str:
     if not given.strip() or "\0" in given:
         return "Name a file, or choose one in the list."
     if "://" in given:
-        return "The studio opens files. For a table of a database use shoal protect, or write the table to a file."
+        return "This is no path of a file; the address of a database belongs into the field below."
     try:
         path = Path(given.strip()).expanduser()
         path = (Path.cwd() / path).resolve()

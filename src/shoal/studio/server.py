@@ -140,6 +140,7 @@ def routes() -> list[Route]:
         Route("/files", open_screen.files, methods=get),
         Route("/peek", open_screen.peek, methods=post),
         Route("/upload", open_screen.upload, methods=post),
+        Route("/database", open_screen.open_database, methods=post),
         Route("/demo/{name}", open_screen.open_demo, methods=post),
         Route("/columns", columns_screen.columns_screen, methods=get),
         Route("/columns/rows", columns_screen.more_columns, methods=get),

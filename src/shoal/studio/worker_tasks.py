@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from shoal.core.progress import Progress
-from shoal.errors import FileProblem
+from shoal.errors import FileProblem, ParameterError
 from shoal.studio.settings import Settings
 
+_LONGEST_STEM = 80
 _checked_files: dict[str, tuple[int, int, str]] = {}
 _release: dict[str, Any] = {}
 """The release that was made last, by the digest of its settings; it holds the table."""
@@ -26,6 +27,7 @@ def run_task(name: str, payload: Mapping[str, Any], progress: Progress) -> Any:
     tasks: dict[str, Callable[[Mapping[str, Any], Progress], Any]] = {
         "peek": _peek, "open": _open, "demo": _demo, "protect": _protect, "curve": _curve, "write": _write,
         "clean": _clean, "methods": _methods, "check": _check, "rows": _rows, "preview": _preview,
+        "database": _database,
         "load_schema": _load_schema, "save_schema": _save_schema,
     }  # fmt: skip
     return tasks[name](payload, progress)
@@ -61,6 +63,30 @@ def _demo(payload: Mapping[str, Any], progress: Progress) -> Any:
     }
     path = Path(payload["folder"]) / f"{payload['name']}.csv"
     write_table(Table.from_native(makers[payload["name"]]()), path)
+    return {"path": str(path)}
+
+
+def _database(payload: Mapping[str, Any], progress: Progress) -> Any:
+    """Write a table or the result of a query to the private directory; a later reading replaces it."""
+    from shoal.tables import read_table, write_table
+    from shoal.tables.databases import Database
+    from shoal.tables.files import is_database
+
+    progress.stage("reading")
+    address, query = payload["address"], payload["query"] or None
+    if not is_database(address):
+        raise ParameterError(
+            "this is no address of a database; write sqlite:///people.db, duckdb:///people.duckdb or "
+            "postgresql://host/name, with ?table=people or with a query"
+        )
+    table = read_table(address, query=query)
+    database = Database.of(address)
+    base = database.table or Path(database.shown).stem
+    name = "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in base)[:_LONGEST_STEM] or "table"
+    path = Path(payload["folder"]) / f"{name}.parquet"
+    path.unlink(missing_ok=True)
+    write_table(table, path)
+    path.chmod(0o600)
     return {"path": str(path)}
 
 
