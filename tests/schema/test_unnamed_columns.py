@@ -130,7 +130,9 @@ def test_without_the_check_an_unnamed_column_goes_out_and_singles_records_out(mo
     from shoal.schema import inference
 
     right = inference.decide_roles
-    monkeypatch.setattr(inference, "decide_roles", lambda table, schema: right(table, schema.updated(unnamed="other")))
+    monkeypatch.setattr(
+        inference, "decide_roles", lambda table, schema, **_: right(table, schema.updated(unnamed="other"))
+    )
     released = CALLS["protect"](PEOPLE, **NAMED).data
     assert released["postcode"].equals(PEOPLE["postcode"])
     assert released.group_by("birth_date", "sex", "postcode").len()["len"].min() < 3
@@ -240,3 +242,19 @@ def test_the_manifest_has_the_decided_roles(folder):
         "birth_date": "quasi", "sex": "quasi", "postcode": "other", "hobby": "identifier", "wave": "identifier",
     }  # fmt: skip
     assert pl.read_csv("safe.csv").columns == ["birth_date", "sex", "postcode"]
+
+
+def test_a_guess_from_the_first_records_says_so(tmp_path):
+    rows = [f"{20 + i % 50},{'yes' if i < 1500 else 'no'}" for i in range(1600)]
+    file = tmp_path / "people.csv"
+    file.write_text("\n".join(["age,flag", *rows[:900]]) + "\n")
+    assert shoal.protect(file, 5, quasi=["age"]).k >= 5  # one value in all records: released unchanged
+    file.write_text("\n".join(["age,flag", *rows]) + "\n")
+    with pytest.raises(SchemaError, match='1 column has no role: "flag"'):  # two values in all records
+        shoal.protect(file, 5, quasi=["age"])
+    file.write_text("\n".join(["age,job", *rows[:900]]) + "\n")
+    with pytest.raises(SchemaError, match='1 column has no role: "job"'):
+        shoal.protect(file, 5, quasi=["age"])
+    file.write_text("\n".join(["age,job", *rows]) + "\n")
+    with pytest.raises(SchemaError, match='1 column has no role, guessed from the first 1,000 records: "job"'):
+        shoal.protect(file, 5, quasi=["age"])

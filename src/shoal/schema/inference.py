@@ -63,8 +63,8 @@ def infer_schema(table: Table) -> Schema:
     return Schema(tuple(columns), sampling_weight=weight)
 
 
-def decide_roles(table: Table, schema: Schema) -> Schema:
-    """Return a schema in which every column of a table has a role.
+def decide_roles(table: Table, schema: Schema, *, head: bool = False) -> Schema:
+    """Return a schema in which every column of a table has a role; ``head`` says that these are its first records.
 
     Columns whose role was not stated get the role ``schema.unnamed``. If that is None, a column that is guessed to be
     *other* stays unchanged, and any other column raises :class:`shoal.errors.SchemaError`.
@@ -91,7 +91,7 @@ def decide_roles(table: Table, schema: Schema) -> Schema:
         same = [name for name, column in found.items() if column.reason.startswith(ONE_VALUE) and not is_telling(name)]
         guessed = {name: column for name, column in found.items() if name not in same}
         if guessed:
-            raise SchemaError(undecided_text(guessed))
+            raise SchemaError(undecided_text(guessed, table.n_rows if head else None))
     return replace(schema, columns=tuple(found.get(column.name, column) for column in schema.columns))
 
 
@@ -103,8 +103,11 @@ def check_roles(table: Table, schema: Schema) -> None:
         raise SchemaError(undecided_text(found))
 
 
-def undecided_text(guessed: Mapping[str, Column]) -> str:
-    """Return the sentence for columns whose role was not stated: the guess for each, and what a user can do."""
+def undecided_text(guessed: Mapping[str, Column], head: int | None = None) -> str:
+    """Return the sentence for columns whose role was not stated: the guess for each, and what a user can do.
+
+    ``head`` is the number of records that the guesses were made from, where these are not all.
+    """
     listed = [
         f'"{short_name(name)}" (guess: {shown_role(one)}, {one.reason.partition(";")[0]})'
         for name, one in guessed.items()
@@ -112,10 +115,11 @@ def undecided_text(guessed: Mapping[str, Column]) -> str:
     lengths = accumulate(len(text) + 2 for text in listed)
     shown = [text for text, length in zip(listed, lengths, strict=True) if length <= _LONGEST_LIST]
     more = f" and {len(guessed) - len(shown)} more" if len(shown) < len(guessed) else ""
-    columns = "1 column has" if len(guessed) == 1 else f"{len(guessed)} columns have"
+    made_from = f", guessed from the first {head:,} records" if head else ""
+    columns, which = ("1 column has", "it") if len(guessed) == 1 else (f"{len(guessed)} columns have", "each")
     return (
-        f"{columns} no role: {', '.join(shown)}{more}; name each with --quasi (Python: quasi=), --confidential "
-        "(Python: confidential=), --identifiers (Python: identifiers=) or --other (Python: other=), which is released "
-        "unchanged, or in a schema file, or give all unnamed columns one role with --unnamed other (Python: "
-        'unnamed="other")'
+        f"{columns} no role{made_from}: {', '.join(shown)}{more}; name {which} with --quasi (Python: quasi=), "
+        "--confidential (Python: confidential=), --identifiers (Python: identifiers=) or --other (Python: other=), "
+        "which is released unchanged, or in a schema file, or give all unnamed columns one role with --unnamed "
+        'other (Python: unnamed="other")'
     )

@@ -15,7 +15,7 @@ from shoal.schema.column_words import bare_schema
 from shoal.schema.columns import DROPPED, Role, Schema, names_list
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table, read_head, read_table
-from shoal.tables.files import check_regular
+from shoal.tables.files import HEAD_ROWS, check_regular
 
 
 def load(
@@ -37,7 +37,7 @@ def load(
     progress.stage("reading")
     unread = [] if read_identifiers else stated_identifiers(schema, changes)
     head = read_head(data, unread=unread, **reading.given())
-    draft = complete_schema(head, schema, changes)
+    draft = complete_schema(head, schema, changes, head=head.n_rows >= HEAD_ROWS)
     unread = [name for name in unread if name not in draft.coded]
     stepped = {column.name for column in draft.columns if column.before and column.role not in DROPPED}
     typed = {column.name for column in draft.quasi} | {*draft.counted[len(draft.protected) :], *unread, *stepped}
@@ -130,8 +130,9 @@ def complete_schema(
     changes: Mapping[str, Any],
     *,
     identifiers_dropped: bool = False,
+    head: bool = False,
 ) -> Schema:
-    """Return the schema of a table: kinds from its types, roles from what the user gave.
+    """Return the schema of a table, or of its first records: kinds from its types, roles from what the user gave.
 
     A column without a stated role raises an error; see :func:`shoal.schema.inference.decide_roles`. A released table
     lacks the direct identifiers, the unit, the household and the time that were named for it; ``identifiers_dropped``
@@ -162,7 +163,7 @@ def complete_schema(
     if full.undecided:
         from shoal.schema.inference import decide_roles
 
-        full = decide_roles(table, full)
+        full = decide_roles(table, full, head=head)
     if names_list(changes.get("constant") or ()) == ["auto"] and "auto" not in table.names:
         from shoal.schema.constant_columns import with_constant_columns
 

@@ -38,6 +38,7 @@ def file_digest(path: Path) -> str:
 def peek(path: Path, read_options: dict[str, Any]) -> dict[str, Any]:
     """Return the first rows of a file, the types of its columns and how it was read."""
     from shoal.tables import read_head
+    from shoal.tables.files import HEAD_ROWS
 
     sheets = _sheets(path)
     if len(sheets) > 1:
@@ -57,7 +58,7 @@ def peek(path: Path, read_options: dict[str, Any]) -> dict[str, Any]:
         "rows": rows,
         "found": found,
         "sheets": sheets if len(sheets) > 1 else [],
-        "complete": table.n_rows < 1000,
+        "complete": table.n_rows < HEAD_ROWS,
         "n_rows": table.n_rows,
     }
 

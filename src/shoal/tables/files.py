@@ -54,6 +54,8 @@ _FORMATS = {
     )
 }
 
+HEAD_ROWS = 1000
+"""Records that a schema is drafted from, unless the whole table is read."""
 _WORKBOOKS = frozenset({".xls", ".xlsb", ".xlsm", ".ods"})
 """Other forms of workbooks, which programs for tables can save as .xlsx."""
 
@@ -128,7 +130,7 @@ def writable_format_of(path: Path) -> Format:
     return known
 
 
-def read_head(path: str | Path, *, rows: int = 1000, **options: Any) -> Table:
+def read_head(path: str | Path, *, rows: int = HEAD_ROWS, **options: Any) -> Table:
     r"""Return the first records of a file, without reading the rest.
 
     The types of columns in text files are inferred from these records only, so they may differ from those of
