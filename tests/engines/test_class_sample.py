@@ -127,8 +127,11 @@ def test_the_command_line_writes_both_reports(tmp_path):
     assert (refused.returncode, "different names" in refused.stderr) == (2, True)
 
 
-def test_a_dataframe_of_spark_has_no_report():
+def test_the_report_of_a_dataframe_of_spark_reads_no_original_and_no_copy(tmp_path):
     from shoal.api.partitioned import SparkRelease
 
-    with pytest.raises(ParameterError, match="reads files"):
-        SparkRelease(None, None).report("report.html")
+    with pytest.raises(ParameterError, match="measures the release alone"):
+        SparkRelease(None, None).report(tmp_path / "report.html", original="people.parquet")
+    with pytest.raises(ParameterError, match="lacks the DataFrame"):
+        SparkRelease(None, None).report(tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())

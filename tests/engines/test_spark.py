@@ -25,7 +25,15 @@ from engines.test_partitioned_run import KEY, digest, holed, people, plan_of, ru
 from engines.test_repair import QUASI
 from engines.test_repair import plan_of as repaired_plan
 from shoal.core.progress import Progress
-from shoal.errors import DataError, GroupTooSmall, MissingValues, ParameterError
+from shoal.errors import (
+    DataError,
+    GroupTooSmall,
+    MissingValues,
+    ParameterError,
+    RequirementNotMet,
+    SchemaError,
+    UnknownColumn,
+)
 from shoal.tables.parquet_parts import open_parts
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -301,6 +309,78 @@ def test_wrong_use_is_one_sentence(session, make, error, match):
     frame = make(session.createDataFrame(people(30).select(["age", "job"]).to_pandas()), functions)
     with pytest.raises(error, match=match):
         shoal.protect(frame, 4, quasi=["age"], unnamed="other")
+
+
+@pytest.fixture
+def classes(session):
+    """A table with ties, missing values and two zeros in memory, and as a DataFrame in several partitions."""
+    rng = np.random.default_rng(2)
+    age = rng.integers(0, 12, 900).astype(float)
+    age[age == 3.0] = -0.0
+    age[age == 4.0] = np.nan
+    job, illness = rng.choice(["x", "y", None], 900), rng.choice(list("abcd"), 900)
+    table = pa.table({"age": age, "job": pa.array(job), "illness": illness, "paid": rng.integers(0, 9, 900)})
+    nulls = table.set_column(0, "age", pa.array([None if np.isnan(value) else value for value in age], pa.float64()))
+    return nulls, session.createDataFrame(table.to_pylist(), "age double, job string, illness string, paid long")
+
+
+def test_a_dataframe_is_verified_and_assessed_as_in_memory(classes, monkeypatch):
+    """Every figure is exact, in several buckets, too; a column of persons that is not there is stated."""
+    from shoal.engines import spark_checks
+
+    monkeypatch.setitem(spark_checks.assess_frame.__kwdefaults__, "bucket_rows", 100)
+    table, frame = classes
+    columns = {"quasi": ["age", "job"], "confidential": ["illness", "paid"]}
+    whole = shoal.verify(table, 2, **columns)
+    found = shoal.verify(frame.repartition(5), 2, **columns)
+    assert found.size_histogram() == whole.size_histogram()
+    for options in ({}, {"l": 2}, {"kinds": {"paid": "nominal"}}):
+        measured = shoal.assess(frame.repartition(3), **columns, **options)
+        assert measured.to_dict() == shoal.assess(table, **columns, **options).to_dict()
+    assert shoal.verify(frame, 2, l=2, **columns).k == whole.k
+    with pytest.raises(GroupTooSmall, match=f"has {whole.k} "):
+        shoal.verify(frame, whole.k + 1, **columns)
+    with pytest.raises(RequirementNotMet):
+        shoal.verify(frame, 2, l=5, **columns)
+    absent = shoal.assess(frame, unit="person", **columns)
+    assert absent.notes == shoal.assess(table, unit="person", **columns).notes != ()
+
+
+def test_what_a_dataframe_is_not_measured_for_is_one_sentence(classes):
+    _, frame = classes
+    for options in ({"of": "units", "unit": "paid"}, {"special_uniques": True}, {"missing_semantics": "wildcard"}):
+        with pytest.raises(ParameterError, match="write it to Parquet"):
+            shoal.assess(frame, quasi=["age"], unnamed="other", **options)
+    with pytest.raises(UnknownColumn, match="agee"):
+        shoal.verify(frame, 2, quasi=["agee"], unnamed="other")
+    for call in (shoal.verify, lambda data, _, **columns: shoal.assess(data, **columns)):
+        with pytest.raises(DataError, match="no records"):
+            call(frame.where("age < -900"), 2, quasi=["age"], unnamed="other")
+        with pytest.raises(SchemaError, match="job"):
+            call(frame, 2, quasi=["age"])
+
+
+def test_the_report_of_a_dataframe_measures_whole_classes(session, tmp_path, monkeypatch):
+    """The same classes as those of the same release in files."""
+    from shoal.engines import spark_checks
+    from shoal.engines.class_sample import sample_classes
+
+    table = people(3000)
+    columns = {"quasi": ["age", "income"], "confidential": ["diagnosis"], "unnamed": "other"}
+    frame = session.read.parquet(str(files_of(table, tmp_path / "in", [3000], 700)))
+    release = shoal.protect(frame, 4, method="mondrian", **columns)
+    rows, total = spark_checks.sample_frame(release.data.repartition(3), ["age", "income"], records=400)
+    parquet.write_table(rows_of(release.data), tmp_path / "safe.parquet", row_group_size=500)
+    expected = sample_classes(open_parts(tmp_path / "safe.parquet"), ["age", "income"], records=400)
+    assert (400 <= rows.num_rows <= 800, total) == (True, 3000)
+    order = [(name, "ascending") for name in rows.column_names]
+    assert digest(rows.sort_by(order)) == digest(expected.table.sort_by(order))
+    monkeypatch.setitem(spark_checks.sample_frame.__kwdefaults__, "records", 400)
+    text = release.report(tmp_path / "report.html").read_text()
+    assert f"were measured on {rows.num_rows} of 3,000 records" in text
+    assert "The original table was not available" in text
+    with pytest.raises(DataError, match="more than 600 records each"):
+        spark_checks.sample_frame(session.range(3000).selectExpr("1 as age"), ["age"], records=300)
 
 
 def test_a_dataframe_of_spark_has_no_other_engine(session):

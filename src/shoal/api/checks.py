@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.api.checks_in_parts import assessed_in_parts, verified_in_parts
+from shoal.api.checks_in_parts import assessed_in_parts, is_in_parts, of_spark, refuse_frame, verified_in_parts
 from shoal.api.counted_persons import Persons, find_persons, several_values
 from shoal.api.table_risk import known_population, table_risk
 from shoal.core.arguments import checked, choice
@@ -79,7 +79,7 @@ def assess(
     Parameters
     ----------
     data
-        A pandas, polars or pyarrow table, or the path of a file.
+        A pandas, polars or pyarrow table, the path of a file, or a DataFrame of Spark.
     quasi
         Quasi-identifiers; records with identical values in all of them form an equivalence class.
     confidential
@@ -192,10 +192,11 @@ def assess(
         read_options, None if variant == ConfidentialAs.SEPARATE else variant,
         None if semantics == MissingSemantics.DISTINCT else semantics,
     )  # fmt: skip
-    if isinstance(data, str | Path) and all(argument is None for argument in needed):
+    if is_in_parts(data) and all(argument is None for argument in needed):
         measured = assessed_in_parts(data, schema, changes, l=l, threshold=threshold, progress=progress)
         if measured is not None:
             return measured
+    refuse_frame(data)
     given = [*names_list(quasi or ()), *names_list(confidential or ()), *names_list(strata or ())]
     table = load_for_counting(data, given, ReadOptions.of(read_options), progress)
     full = complete_schema(table, schema, changes, identifiers_dropped=True)
@@ -315,7 +316,7 @@ def verify(
     Parameters
     ----------
     data
-        A pandas, polars or pyarrow table, or the path of a file.
+        A pandas, polars or pyarrow table, the path of a file, or a DataFrame of Spark.
     k
         Minimum number of records in an equivalence class, or of persons or households; see ``of``.
     quasi
@@ -357,22 +358,23 @@ def verify(
     ):
         names = [*names_list(quasi or ()), *names_list(strata or ())]
         unchanged = [*names_list(confidential or ()), *names_list(other or ())]
-        if isinstance(data, str | Path) and not (read_options or kinds or orders or hierarchies):
+        if is_in_parts(data) and not (read_options or kinds or orders or hierarchies):
             named = {*names, *unchanged, *names_list(identifiers or ())}
             counted = verified_in_parts(data, names, k, None if unnamed == "other" else named, progress)
             if counted is not None:
                 return counted
-        data = load_for_counting(data, names, ReadOptions.of(read_options), progress)
-        read_options = None
-        for name in unchanged:
-            data.column(name)  # an unknown name is an error
-        choice(ConfidentialAs, confidential_as, "confidential_as")
-        if kinds or orders or hierarchies:
-            data_schema = {"kinds": kinds, "orders": orders, "hierarchies": hierarchies, "unnamed": "other"}
-            complete_schema(data, None, data_schema)
-        if unnamed == "other" or {*names, *unchanged, *names_list(identifiers or ())} >= {*data.names}:
-            progress.stage("verifying")
-            return verify_k(data, names, k)
+        if not of_spark(data):
+            data = load_for_counting(data, names, ReadOptions.of(read_options), progress)
+            read_options = None
+            for name in unchanged:
+                data.column(name)  # an unknown name is an error
+            choice(ConfidentialAs, confidential_as, "confidential_as")
+            if kinds or orders or hierarchies:
+                data_schema = {"kinds": kinds, "orders": orders, "hierarchies": hierarchies, "unnamed": "other"}
+                complete_schema(data, None, data_schema)
+            if unnamed == "other" or {*names, *unchanged, *names_list(identifiers or ())} >= {*data.names}:
+                progress.stage("verifying")
+                return verify_k(data, names, k)
     found = assess(
         data, quasi=quasi, confidential=confidential, identifiers=identifiers, other=other, unnamed=unnamed,
         unit=unit, household=household, time=time, of=of, keep_links=keep_links, constant=constant,

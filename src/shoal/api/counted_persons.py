@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.api.checks_in_parts import absent_persons
 from shoal.core.equal_histories import histories_per_class
 from shoal.errors import ParameterError
 from shoal.flow.units import Integers, UnitIndex, read_units
@@ -129,14 +130,8 @@ def find_persons(
         from shoal.api.released_units import within_households
 
         return Persons(counting, units.counted(counting), index=within_households(units, schema))
-    absent = [name for name in (unit, household) if name is not None and name not in table.names]
-    if not absent:
-        return Persons()
-    note = (
-        f'k counts records: the table has no column "{absent[0]}"; to count persons, name the original with --original '
-        "and the holder's record with --record"
-    )
-    return Persons(notes=(note,))
+    note = absent_persons(table.names, unit, household)
+    return Persons() if note is None else Persons(notes=(note,))
 
 
 def _stated_of(record: HolderRecord | str | Path | None) -> Of:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from shoal.api.release import Release
 from shoal.core.arguments import choice
@@ -27,6 +27,11 @@ from shoal.tables.files import is_database, write_text
 from shoal.tables.parquet_parts import is_parquet, open_parts
 from shoal.tables.private_folders import check_folder_output, place_folder, private_folder
 from shoal.tables.targets import check_targets
+
+if TYPE_CHECKING:
+    from shoal.flow.released import Released
+    from shoal.report.reported_file import ReportedFile
+    from shoal.tables.parquet_parts import ParquetParts
 
 
 class Engine(StrEnum):
@@ -124,9 +129,7 @@ class PartitionedRelease(Release):
         progress
             Progress callback.
         """
-        from shoal.api.sampled_release import sampled_release
         from shoal.report.page import render_report
-        from shoal.report.reported_file import ReportedFile
         from shoal.tables.targets import check_report
 
         if any(given is not None for given in (population, sampling_fraction, control)):
@@ -134,16 +137,28 @@ class PartitionedRelease(Release):
                 "the report of a release in parts measures a sample of its classes, and population, sampling_fraction "
                 'and control need all of them; leave them out, or protect the table with engine="local"'
             )
-        path, place = Path(path), self.paths[0]
-        source = self._source if original is None else Path(original)
-        before = None if public or source is None else open_parts(source)
-        inputs = [place, *self.paths[1:], *(() if before is None else before.files)]
-        check_report(path, inputs, overwrite=overwrite)
-        released, paired = sampled_release(self.found, open_parts(place), before, progress)
-        file = ReportedFile(place.name, str(self.manifest["output"].get("sha256", "")))
+        path, before = Path(path), None if public else self._before(original)
+        check_report(path, [*self.paths, *(() if before is None else before.files)], overwrite=overwrite)
+        released, paired, file = self._sample(before, progress)
         text = render_report(released, paired, public=public, title=title, file=file, language=language)
         write_files({path: lambda temporary: write_text(temporary, text)}, private=() if public else (path,))
         return path
+
+    def _before(self, original: Any) -> ParquetParts | None:
+        """Return the original that a report reads."""
+        source = self._source if original is None else Path(original)
+        return None if source is None else open_parts(source)
+
+    def _sample(
+        self, before: ParquetParts | None, progress: Progress
+    ) -> tuple[Released, Table | None, ReportedFile | None]:
+        """Return a sample of the release, the same rows of the original, and the file that a report is about."""
+        from shoal.api.sampled_release import sampled_release
+        from shoal.report.reported_file import ReportedFile
+
+        place = self.paths[0]
+        file = ReportedFile(place.name, str(self.manifest["output"].get("sha256", "")))
+        return *sampled_release(self.found, open_parts(place), before, progress), file
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
@@ -193,11 +208,27 @@ class SparkRelease(PartitionedRelease):
         """The released table, a DataFrame of Spark; write it with ``release.data.write``."""
         return self._data
 
-    def report(self, *_args: Any, **_options: Any) -> NoReturn:
-        """Raise: a report reads files."""
-        raise ParameterError(
-            'a report reads files: write release.data to Parquet, or protect files with engine="spark" and output="..."'
-        )
+    def _before(self, original: Any) -> None:
+        """Return None: rows of a DataFrame have no order by which those of the original could be found."""
+        if original is not None:
+            raise ParameterError(
+                "the rows of a DataFrame of Spark cannot be matched with those of an original, so its report measures "
+                'the release alone; leave out original=, or protect files with engine="spark" and output="..."'
+            )
+
+    def _sample(
+        self,
+        before: ParquetParts | None,  # noqa: ARG002 - there is none
+        progress: Progress,
+    ) -> tuple[Released, Table | None, ReportedFile | None]:
+        """Return a sample of the released DataFrame."""
+        from shoal.api.sampled_release import released_sample
+        from shoal.engines.spark_checks import sample_frame
+
+        if self._data is None:
+            raise ParameterError("a copy of this release lacks the DataFrame that a report measures")
+        rows, records = sample_frame(self._data, self.plan.schema.protected, progress=progress)
+        return released_sample(self.found, Table.from_native(rows), records), None, None
 
     def _place(self) -> str:
         return "release.data, a DataFrame of Spark"

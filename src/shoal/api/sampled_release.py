@@ -82,24 +82,39 @@ def sampled_release(
     progress
         Progress callback.
     """
+    schema = found.plan.schema
+    sample = sample_classes(released, schema.protected, progress=progress)
+    part = released_sample(found, Table.from_native(sample.table), sample.records)
+    if original is None or schema.random_order:
+        return part, None
+    return part, _original_rows(original, sample.rows, schema, progress)
+
+
+def released_sample(found: PartsRelease, table: Table, records: int) -> Released:
+    """Return a release that holds a sample of the rows, with the counts of all rows.
+
+    Parameters
+    ----------
+    found
+        What was achieved and counted on all rows.
+    table
+        All rows of some equivalence classes.
+    records
+        The number of rows of the whole release.
+    """
     plan = found.plan
-    schema, names = plan.schema, plan.schema.protected
-    sample = sample_classes(released, names, progress=progress)
-    table = Table.from_native(sample.table)
+    names = plan.schema.protected
     labels = class_labels(table, names)
     counted = found.counted.recount
     recount = Recount(
         count_classes(table, names), counted.assessment, counted.compared, counted.with_weight, counted.with_known
     )
-    text = _REPORTED.format(sample=sample.rows.size, all=sample.records)
-    part = Released(
+    text = _REPORTED.format(sample=table.n_rows, all=records)
+    return Released(
         plan, table, Grouping(labels, min(plan.requirements.k, recount.classes.k)), recount,
         found.figures.loss(plan.requirements.k), Outcome(labels), found.manifest, found.remarks,
-        runs=found.figures.runs, sampled="" if sample.rows.size == sample.records else text,
+        runs=found.figures.runs, sampled="" if table.n_rows == records else text,
     )  # fmt: skip
-    if original is None or schema.random_order:
-        return part, None
-    return part, _original_rows(original, sample.rows, schema, progress)
 
 
 def _original_rows(source: ParquetParts, rows: NDArray[Any], schema: Schema, progress: Progress) -> Table:

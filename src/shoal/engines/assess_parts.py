@@ -7,13 +7,14 @@ Memory holds one bucket, the distributions, and the size of every class (16 byte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.core.progress import SILENT, Progress
 from shoal.engines.profile import Values, column_values, value_distribution
@@ -72,55 +73,104 @@ def assess_parts(
         whole = [value_distribution(schema[name], found[name]) for name in attributes]
         distinct: dict[str, int | None] = dict.fromkeys(attributes, l)
         if attributes and l is None:
-            distinct = _distinct(_buckets(rows, protected), whole)
+            fewest = [distinct_values(table, protected, whole) for table in _buckets(rows)]
+            distinct = {name: min(bucket[name] for bucket in fewest) for name in attributes}
         progress.stage("measuring", source.n_rows)
-        sizes, columns = [], dict[str, ColumnAssessment]()
-        for table, matching in _buckets(rows, protected):
-            sizes.append(matching.sizes())
-            for name, column in _measured(table, matching, whole, distinct).items():
-                columns[name] = _worst(columns[name], column) if name in columns else column
+        measured = []
+        for table in _buckets(rows):
+            measured.append(measured_bucket(table, protected, whole, distinct))
             progress.advance(table.n_rows)
-    joint = np.concatenate(sizes)
+    return total_assessment(source.n_rows, protected, attributes, measured)
+
+
+def total_assessment(
+    records: int, protected: Sequence[str], attributes: Sequence[str],
+    measured: Sequence[MeasuredBucket],
+) -> Assessment:  # fmt: skip
+    """Return what was measured on all buckets together.
+
+    Parameters
+    ----------
+    records
+        The number of rows.
+    protected, attributes
+        Quasi-identifiers and confidential attributes.
+    measured
+        Sizes of classes and figures of each bucket.
+    """
+    columns = dict[str, ColumnAssessment]()
+    for bucket in measured:
+        for name, column in bucket.columns.items():
+            columns[name] = _worst(columns[name], column) if name in columns else column
+    sizes = np.concatenate([np.repeat(bucket.sizes, bucket.times) for bucket in measured])
     return Assessment(
-        records=source.n_rows, sizes=joint, members=joint, quasi=tuple(protected), confidential=tuple(attributes),
+        records=records, sizes=sizes, members=sizes, quasi=tuple(protected), confidential=tuple(attributes),
         columns=columns,
     )  # fmt: skip
 
 
-def _buckets(rows: Spill, names: Sequence[str]) -> Iterator[tuple[Table, EquivalenceClasses]]:
+def _buckets(rows: Spill) -> Iterator[Table]:
     for key in rows.keys():  # noqa: SIM118 - not a mapping
-        table = Table.from_native(rows.read(key))
-        yield table, equivalence_classes(table, names, MissingSemantics.DISTINCT)
+        yield Table.from_native(rows.read(key))
+
+
+class MeasuredBucket(NamedTuple):
+    """The different sizes of equivalence classes, how many classes have each, and the figures of each attribute."""
+
+    sizes: NDArray[np.int64]
+    times: NDArray[np.int64]
+    columns: dict[str, ColumnAssessment]
+
+
+def distinct_values(bucket: Table, names: Sequence[str], whole: Sequence[ValueEncoding]) -> dict[str, int]:
+    """Return the distinct l of each confidential attribute in the classes of a bucket.
+
+    Parameters
+    ----------
+    bucket
+        All rows of some equivalence classes.
+    names
+        The columns whose values make the classes.
+    whole
+        The distributions of the confidential attributes in the whole table.
+    """
+    matching = _classes(bucket, names)
+    return {
+        column.name: int(distinct_l(column.compared(matching.counts(column.codes, column.n_values))).min())
+        for column in _values(bucket, whole)
+    }
+
+
+def measured_bucket(
+    bucket: Table, names: Sequence[str], whole: Sequence[ValueEncoding], distinct: Mapping[str, int | None]
+) -> MeasuredBucket:
+    """Return sizes of the classes of a bucket, and the figures of each confidential attribute in them.
+
+    Parameters
+    ----------
+    bucket, names, whole
+        As in :func:`distinct_values`.
+    distinct
+        The l of recursive (c, l)-diversity of each attribute.
+    """
+    matching = _classes(bucket, names)
+    columns = {
+        column.name: assess_column(
+            column.compared(matching.counts(column.codes, column.n_values)), column.distance, l=distinct[column.name]
+        )
+        for column in _values(bucket, whole)
+    }
+    return MeasuredBucket(*np.unique(matching.sizes(), return_counts=True), columns)
+
+
+def _classes(bucket: Table, names: Sequence[str]) -> EquivalenceClasses:
+    return equivalence_classes(bucket, names, MissingSemantics.DISTINCT)
 
 
 def _values(table: Table, whole: Sequence[ValueEncoding]) -> Any:
     if not whole:
         return ()
     return confidential_values(table, [entry.column for entry in whole], _NO_REQUIREMENT, whole)[1]
-
-
-def _distinct(
-    buckets: Iterable[tuple[Table, EquivalenceClasses]], whole: Sequence[ValueEncoding]
-) -> dict[str, int | None]:
-    """Return the distinct l of each column over all buckets."""
-    found: dict[str, int | None] = {}
-    for table, matching in buckets:
-        for column in _values(table, whole):
-            here = int(distinct_l(column.compared(matching.counts(column.codes, column.n_values))).min())
-            before = found.get(column.name)
-            found[column.name] = here if before is None else min(before, here)
-    return found
-
-
-def _measured(
-    table: Table, matching: EquivalenceClasses, whole: Sequence[ValueEncoding], distinct: dict[str, int | None]
-) -> dict[str, ColumnAssessment]:
-    return {
-        column.name: assess_column(
-            column.compared(matching.counts(column.codes, column.n_values)), column.distance, l=distinct[column.name]
-        )
-        for column in _values(table, whole)
-    }
 
 
 def _worst(one: ColumnAssessment, other: ColumnAssessment) -> ColumnAssessment:

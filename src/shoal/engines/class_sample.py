@@ -24,8 +24,9 @@ from shoal.tables.parquet_parts import ParquetParts
 
 SAMPLE_RECORDS = 100_000
 """The fewest records of a sample of a larger table; at most twice as many are held."""
-_ATTEMPTS = 4
-_SEED = 0x5A3B1E
+ATTEMPTS = 4
+"""How many hashes are tried where very large classes leave no sample of moderate size."""
+SEED = 0x5A3B1E
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,20 +87,25 @@ def sample_classes(
     ({0, 3}, True)
     """
     best = None
-    for attempt in range(_ATTEMPTS):  # a class of very many rows with a low hash leaves room for few others
+    for attempt in range(ATTEMPTS):  # a class of very many rows with a low hash leaves room for few others
         progress.stage("drawing a sample of equivalence classes", source.n_rows)
-        found = _drawn(source, names, records, _SEED + attempt, progress)
+        found = _drawn(source, names, records, SEED + attempt, progress)
         if best is None or found.rows.size > best.rows.size:
             best = found
         if best.rows.size >= min(records, source.n_rows):
             break
     assert best is not None
-    if not best.rows.size:
+    check_sample(best.rows.size, records)
+    return best
+
+
+def check_sample(size: int, records: int) -> None:
+    """Raise where no class is small enough for a sample."""
+    if not size:
         raise DataError(
             f"equivalence classes have more than {2 * records:,} records each, so that no sample of them is small "
             "enough to be measured; choose more quasi-identifiers, or measure a stratum of the table"
         )
-    return best
 
 
 def _drawn(source: ParquetParts, names: Sequence[str], records: int, seed: int, progress: Progress) -> ClassSample:
@@ -112,14 +118,14 @@ def _drawn(source: ParquetParts, names: Sequence[str], records: int, seed: int, 
     held = 0
     for first, batch in source.batches(source.names):
         found = class_hashes(Table.from_native(batch), names, seed)
-        chosen = np.flatnonzero(_below(found, limit))
+        chosen = np.flatnonzero(below(found, limit))
         tables.append(batch.take(pa.array(chosen)))
         rows.append(chosen + first)
         hashes.append(found[chosen])
         held += chosen.size
         while held > 2 * records:
             limit /= 2
-            kept = [np.flatnonzero(_below(part, limit)) for part in hashes]
+            kept = [np.flatnonzero(below(part, limit)) for part in hashes]
             tables = [table.take(pa.array(part)) for table, part in zip(tables, kept, strict=True)]
             rows = [part[chosen] for part, chosen in zip(rows, kept, strict=True)]
             hashes = [part[chosen] for part, chosen in zip(hashes, kept, strict=True)]
@@ -128,7 +134,8 @@ def _drawn(source: ParquetParts, names: Sequence[str], records: int, seed: int, 
     return ClassSample(pa.concat_tables(tables).combine_chunks(), np.concatenate(rows), source.n_rows)
 
 
-def _below(hashes: NDArray[np.uint64], limit: float) -> NDArray[np.bool_]:
+def below(hashes: NDArray[np.uint64], limit: float) -> NDArray[np.bool_]:
+    """Return which hashes are in this lower part of their range."""
     return hashes < np.uint64(int(limit * 2.0**64)) if limit < 1 else np.ones(hashes.size, bool)
 
 

@@ -35,8 +35,9 @@ from shoal.engines.spark_session import (
     mapped,
     records_per_batch,
 )
-from shoal.engines.spark_sources import NATIVE_BATCH, FolderSource, FrameSource, SparkSource, quoted
+from shoal.engines.spark_sources import NATIVE_BATCH, FolderSource, FrameSource, SparkSource, class_columns
 from shoal.engines.spark_tasks import (
+    TASKS_PER_CORE,
     Bins,
     Bucketing,
     Counting,
@@ -59,9 +60,6 @@ from shoal.schema.plan import Plan
 from shoal.schema.requirements import Of
 from shoal.tables.parquet_parts import ParquetParts
 from shoal.tables.parquet_release import FILE_CHUNKS, ParquetFiles
-
-TASKS_PER_CORE = 4
-"""Partitions of a shuffle for each core, at most; fewer where there are fewer parts."""
 
 
 @dataclass(eq=False)
@@ -350,13 +348,7 @@ def recount_by_group(frame: Any, plan: Plan) -> None:
     names = [name for name in plan.schema.protected if name in frame.columns]
     if plan.of != Of.ROWS or not names:
         return
-    columns = []
-    for name in names:
-        column = F.col(quoted(name))
-        if frame.schema[name].dataType.typeName() in {"float", "double"}:
-            column = F.when(~F.isnan(column), column)  # NaN is a missing value, like null
-        columns.append(column)
-    least = collected_totals(frame.groupBy(*columns).count().agg(F.min("count")))[0][0]
+    least = collected_totals(frame.groupBy(*class_columns(frame, names)).count().agg(F.min("count")))[0][0]
     if least < plan.requirements.k:
         raise GroupTooSmall(
             f"a group-by of the release finds {least} equal records, fewer than k={plan.requirements.k}; nothing was "

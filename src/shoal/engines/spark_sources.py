@@ -228,6 +228,19 @@ def file_parts(address: str) -> tuple[str, ...]:
     )
 
 
+def class_columns(frame: Any, names: Sequence[str]) -> list[Any]:
+    """Return columns by which a GROUP BY finds equivalence classes: NaN is a missing value, like null."""
+    from pyspark.sql import functions as F  # noqa: N812 - the usual name
+
+    columns: list[Any] = []
+    for name in names:
+        column = F.col(quoted(name))
+        if frame.schema[name].dataType.typeName() in {"float", "double"}:
+            column = F.when(~F.isnan(column), column)
+        columns.append(column.alias(f"c{len(columns)}"))
+    return columns
+
+
 def quoted(name: str) -> str:
     """Return a name of a column as Spark reads it.
 

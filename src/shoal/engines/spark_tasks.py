@@ -34,6 +34,8 @@ from shoal.tables import Table
 from shoal.tables.parquet_parts import ParquetParts, RowGroup
 from shoal.tables.parquet_release import FILE_CHUNKS, ParquetFolder
 
+TASKS_PER_CORE = 4
+"""Partitions of a shuffle for each core, at most; fewer where there are fewer parts."""
 Batches = Iterable[Any]
 Bins = NDArray[np.integer[Any]]
 

@@ -161,8 +161,12 @@ def page_contents(
 
 
 def _short_fingerprint(manifest: Mapping[str, Any], file: ReportedFile | None) -> str:
-    """Return the beginning of the digest of the released file; of the fingerprint of its values without a file."""
-    whole = manifest["output"]["fingerprint"].partition(":")[2] if file is None or not file.sha256 else file.sha256
+    """Return the beginning of the digest of the released file; of the fingerprint of its values without a file.
+
+    Empty for a DataFrame on a cluster, which has neither.
+    """
+    found = manifest["output"].get("fingerprint", "").partition(":")[2]
+    whole = found if file is None or not file.sha256 else file.sha256
     return str(whole)[:16]
 
 
