@@ -2,14 +2,15 @@
 
 Every run has a process of its own, one after the other; seconds are processor time with reading and writing Parquet.
 Without options: engine disk against memory on Covertype (581,012 x 10) with k = 5, in turn, the least time of three
-runs each (``--repeats``). ``--growth`` adds engine disk on 1, 2 and 4 times the records (copies with noise), with one
-core and with all of them. ``--scale`` runs engine disk on 2, 4 and 8 million generated records, and engine spark on the
+runs each (``--repeats``). ``--growth`` runs both on 1, 2 and 4 times the records (copies with noise), with one core and
+with all of them. ``--scale`` runs engine disk on 2, 4 and 8 million generated records, and engine spark on the
 smallest of these tables, and writes the cost model. ``--large`` runs engine disk on the given numbers of records:
 numbers only by the method that takes the least time, five columns of numbers and five of categories with missing cells
-and l = 3, and a column in which 60 % of the records have one value; 0 leaves a table out, and its former row stays on
-the page. Generated tables are removed after their run.
+and l = 3, and a column in which 60 % of the records have one value; 0 leaves a table out. ``--driver`` runs engine
+spark on the given numbers of records, with the driver and the executor in processes of their own. Rows of other sizes
+that ``--large`` and ``--driver`` wrote before stay on the page. Generated tables are removed after their run.
 
-    python benchmarks/engines.py [--growth | --scale [SIZES] | --large NUMBERS MIXED SKEWED] [--write]
+    python benchmarks/engines.py [--growth | --scale [SIZES] | --large NUMBERS MIXED SKEWED | --driver SIZES] [--write]
 
 ``--write`` inserts the tables into docs/engines.md.
 """
@@ -40,6 +41,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--scale", type=int, nargs="?", const=len(SCALE), help="how many of the sizes")
+    parser.add_argument("--driver", type=int, nargs="+", metavar="RECORDS", help="records of each table")
     parser.add_argument("--large", type=int, nargs=3, metavar=("NUMBERS", "MIXED", "SKEWED"), help="records of each")
     parser.add_argument("--repeats", type=int, default=REPEATS, help="runs of each engine on Covertype")
     parser.add_argument("--write", action="store_true")
@@ -47,13 +49,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         if given.large:
             name, text = "large", large(folder, dict(zip(KINDS, given.large, strict=True)))
+        elif given.driver:
+            name, text = "driver", driver(folder, given.driver)
         elif given.scale:
             name, text = "scale", scale(folder, SCALE[: given.scale])
         else:
-            name, text = (
-                "engines",
-                against_memory(folder, given.repeats) + ("\n" + growth(folder) if given.growth else ""),
-            )
+            name, text = ("growth", growth(folder)) if given.growth else (
+                "engines", against_memory(folder, given.repeats)
+            )  # fmt: skip
     print(text)
     if given.write:
         write(name, text)
@@ -144,14 +147,17 @@ def against_memory(folder, repeats):
 
 
 def growth(folder):
-    rows = ["| `disk`, `fast` | cores | seconds of processor | peak, MB | loss, % |", "|---|--:|--:|--:|--:|"]
+    names = ["cores", "loss, %", "loss / local", "seconds of processor", "seconds / local", "peak, MB"]
+    rows = [f"| `disk`, `fast`, k = 5 | {' | '.join(names)} |", "|---|--:|--:|--:|--:|--:|--:|"]
     for times in (1, 2, 4):
         for cores in sorted({1, len(os.sched_getaffinity(0))}):
-            found = measured(folder, "disk", "fast", times, cores)
+            local, found = (measured(folder, engine, "fast", times, cores) for engine in ("local", "disk"))
             rows.append(
-                f"| {found['records']:,} rows | {cores} | {found['seconds']:.1f} | {found['peak']:.0f} | "
-                f"{100 * found['loss']:.3f} |"
+                f"| {found['records']:,} records | {cores} | {100 * found['loss']:.3f} | "
+                f"{found['loss'] / local['loss']:.3f} | {found['seconds']:.1f} | "
+                f"{found['seconds'] / local['seconds']:.2f} | {found['peak']:.0f} |"
             )
+            print(rows[-1], file=sys.stderr, flush=True)
     return "\n".join(rows) + "\n"
 
 
@@ -170,29 +176,62 @@ SMALL = 1_000_000
 
 def large(folder, sizes):
     """Return the table of runs that are too long to be repeated, each with the same table of a million records."""
-    before = marks("large").search(PAGE.read_text(encoding="utf-8"))[2].splitlines()
-    rows = {kind: [row for row in before if row.startswith(f"| {text},")] for kind, (text, _) in KINDS.items()}
+    rows = former_rows("large")
     for kind, records in sizes.items():
-        if records:
-            rows[kind] = [large_row(folder, kind, size) for size in sorted({min(SMALL, records), records})]
+        for size in sorted({min(SMALL, records), records} - {0}):
+            first, cells = large_row(folder, kind, size)
+            rows[first] = cells
     header = [
         "| `disk`, k = 5 | seconds of processor | per million records | peak, MB | loss, % |",
         "|---|--:|--:|--:|--:|",
     ]
-    return "\n".join([*header, *(row for of_kind in rows.values() for row in of_kind)]) + "\n"
+    kinds = [text for text, _ in KINDS.values()]
+    return "\n".join([*header, *in_order(rows, kinds)]) + "\n"
+
+
+def former_rows(name):
+    """Return the rows of a table of the page by their first cell."""
+    before = marks(name).search(PAGE.read_text(encoding="utf-8"))[2].splitlines()
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in before if row.startswith("|")]
+    return {row[0]: row[1:] for row in rows[2:]}
+
+
+def in_order(rows, kinds):
+    """Return rows of a table, those of a kind together in the order of their sizes."""
+
+    def place(first):
+        kind = next(number for number, text in enumerate(kinds) if first.startswith(text))
+        return kind, int(re.search(r"([0-9,]+) records$", first)[1].replace(",", ""))
+
+    return [f"| {first} | {' | '.join(rows[first])} |" for first in sorted(rows, key=place)]
 
 
 def large_row(folder, kind, records):
+    """Return the row of one table; it is protected twice where the time of compiling would count."""
     generate(folder, kind, records)
-    found = measured(folder, "disk", kind, records)
+    found = [measured(folder, "disk", kind, records) for _ in range(2 if records <= SMALL else 1)][-1]
     Path(folder, f"{kind}-{records}.parquet").unlink()
     each = found["seconds"] / records * 1e6
-    row = (
-        f"| {KINDS[kind][0]}, {records:,} records | {found['seconds']:.0f} | {each:.2f} | {found['peak']:.0f} | "
-        f"{100 * found['loss']:.3f} |"
-    )
-    print(row, file=sys.stderr, flush=True)
-    return row
+    first = f"{KINDS[kind][0]}, {records:,} records"
+    cells = [f"{found['seconds']:.0f}", f"{each:.2f}", f"{found['peak']:.0f}", f"{100 * found['loss']:.3f}"]
+    print(first, cells, file=sys.stderr, flush=True)
+    return first, cells
+
+
+def driver(folder, sizes):
+    """Return the memory of the driver of engine spark by the number of records."""
+    rows = former_rows("driver")
+    for records in sizes:
+        generate(folder, "numbers", records)
+        found = measured(folder, "cluster", "numbers", records)
+        Path(folder, f"numbers-{records}.parquet").unlink()
+        each = found["seconds"] / records * 1e6
+        cells = [f"{found['peak']:.0f}", f"{found['java']:.0f}", f"{found['seconds']:.0f}", f"{each:.2f}"]
+        rows[f"{KINDS['numbers'][0]}, {records:,} records"] = [*cells, f"{100 * found['loss']:.3f}"]
+        print(records, found, file=sys.stderr, flush=True)
+    names = ["driver: Python, MB", "driver: Java, MB", "seconds of processor", "per million records", "loss, %"]
+    header = [f"| `spark`, k = 5 | {' | '.join(names)} |", "|---|--:|--:|--:|--:|--:|"]
+    return "\n".join([*header, *in_order(rows, [KINDS["numbers"][0]])]) + "\n"
 
 
 def generate(folder, kind, records):
@@ -273,6 +312,36 @@ def processor_time_below(root):
     return sum(seconds for process, seconds in times.items() if below(process))
 
 
+MASTERS = {"spark": "local[2]", "cluster": "local-cluster[1,2,2048]"}
+"""Where engine spark runs: in one process of Java, or with the executor in another one than the driver."""
+
+
+def spark_session(folder, master):
+    """Return a session whose files are in a folder."""
+    os.environ |= {
+        "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_DIRS": folder, "SPARK_WORKER_DIR": folder,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }  # fmt: skip
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
+    if master.startswith("local-cluster"):
+        builder = builder.config("spark.executor.memory", "2g").config("spark.driver.memory", "1g")
+        builder = builder.config("spark.executorEnv.PYTHONPATH", os.pathsep.join(sys.path))
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def peak_of_java(session):
+    """Return the peak of memory, in MB, of the process of Java that belongs to the driver."""
+    process = session.sparkContext._gateway.proc.pid  # noqa: SLF001 - no public way to ask
+    status = Path(f"/proc/{process}/status").read_text()
+    found = dict(line.split(":", 1) for line in status.splitlines())
+    assert found["Name"].strip() == "java"
+    return int(found["VmHWM"].split()[0]) / 1e3
+
+
 def one(folder, engine, effort, times, cores):
     import numpy as np
     import polars as pl
@@ -309,12 +378,8 @@ def one(folder, engine, effort, times, cores):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     names = pl.scan_parquet(source).collect_schema().names()
     target = Path(folder, f"safe-{os.getpid()}.parquet")
-    if engine == "spark":
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        from pyspark.sql import SparkSession
-
-        session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
+    if engine in MASTERS:
+        session = spark_session(folder, MASTERS[engine])
     before = resource.getrusage(resource.RUSAGE_SELF)
     options = dict(KINDS[effort][1]) if effort in KINDS else {"effort": effort}
     options |= {"quasi": [name for name in names if name != "illness"], "accept_derived": True, "accept_loss": True}
@@ -323,14 +388,18 @@ def one(folder, engine, effort, times, cores):
         release = shoal.protect(source, 5, **options)
         release.write(target, holder_record="none")
     else:
+        engine = "disk" if engine == "disk" else "spark"
         release = shoal.protect(source, 5, **options, engine=engine, output=target, progress=timed)
     timed.stage("end")
     after = resource.getrusage(resource.RUSAGE_SELF)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    records = pl.scan_parquet(source).select(pl.len()).collect().item()
+    found = {"loss": release.loss.information_loss, "peak": after.ru_maxrss / 1e3}
     if engine == "spark":
         seconds += processor_time_below(os.getpid())
-    records = pl.scan_parquet(source).select(pl.len()).collect().item()
-    found = {"loss": release.loss.information_loss, "seconds": seconds, "peak": after.ru_maxrss / 1e3}
+        found["java"] = peak_of_java(session)
+        session.stop()
+    found["seconds"] = seconds
     start = time.process_time()
     if times >= min(SCALE):
         from shoal.engines.disk import release_files
