@@ -113,6 +113,7 @@ CASES = {
     "persons": ({"unit": "person"}, {}),
     "requirements": ({"quasi": ["age", "income"], "strata": ["region"]}, {"l": 2}),
     "missing": ({"missing": "by-pattern", "quasi": ["age", "income", "born"]}, {}),
+    "rules": ({"quasi": ["age", "income"], "keep": ["age <= income"]}, {}),
 }
 
 

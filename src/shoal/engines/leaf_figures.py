@@ -100,6 +100,8 @@ class LeafFigures:
         Groups in which one record has most of the sampling weight.
     whole
         The loss of a table that is one part, as its own stages computed it.
+    repaired
+        How many cells were changed to keep rules between columns, by column.
     """
 
     records: int
@@ -116,6 +118,7 @@ class LeafFigures:
     steps: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     dominated: int = 0
     whole: Loss | None = None
+    repaired: Mapping[str, int] = field(default_factory=dict)
 
     def __add__(self, other: LeafFigures) -> LeafFigures:
         cells = dict(self.cells)
@@ -141,6 +144,7 @@ class LeafFigures:
             cells,
             steps,
             self.dominated + other.dominated,
+            repaired=_plus(self.repaired, other.repaired),
         )
 
     @property
@@ -189,7 +193,7 @@ def leaf_figures(prepared: Prepared, grouped: Grouped, recoded: Recoded) -> Leaf
     return LeafFigures(
         prepared.n, weight, grouped.grouping.size_histogram(), columns, recoded.recodes,
         joined_runs(grouped.runs), len(grouped.blocks), 1, dict(prepared.imputed), dict(grouped.blocks.added),
-        dict(recoded.cells), steps, dominated, recoded.loss,
+        dict(recoded.cells), steps, dominated, recoded.loss, dict(recoded.repaired),
     )  # fmt: skip
 
 

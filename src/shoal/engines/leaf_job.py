@@ -71,7 +71,6 @@ def check_engine_plan(plan: Plan, engine: str) -> None:
         'method "full-domain" has one level of generalisation for the whole table': plan.method.name == "full-domain",
         "groups of your own (labels) may lie in several parts of the table": plan.method.text.startswith("labels:"),
         "steps before or after grouping depend on the whole table": _has_steps(schema),
-        "rules between columns (keep) are checked on the whole table": bool(schema.keep),
         "statistics are compared on the whole table": bool(schema.statistics),
         "not_applicable cells are divided over the whole table": any(c.not_applicable for c in schema.quasi),
     }

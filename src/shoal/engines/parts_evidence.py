@@ -285,6 +285,8 @@ def parts_manifest(
     manifest = manifest_of_parts(run.plan, parts, counted.recount, remarks)
     if run.plan.schema.shuffle:
         manifest["steps"] = {"columns": {}, "shuffled": True}
+    if run.plan.schema.keep:
+        manifest["rules"] = {"kept": list(run.plan.schema.keep), "changed_cells": dict(figures.repaired)}
     manifest["plan"] = stated_plan_digest(manifest)
     if counted.achieved:
         manifest["achieved"] = counted.achieved

@@ -127,6 +127,10 @@ def plan_profile(
     check_dominant(read_units(sample, schema, ordered=False), schema)
     policies = {name: schema[name].missing or schema.missing for name in profile.missing}
     check_missing(profile.missing, policies, schema, profile.records, plan.requirements.k)
+    if schema.keep:
+        from shoal.flow.kept_rules import refuse_broken
+
+        refuse_broken(profile.broken, profile.records)
     if profile.records <= leaf_records:  # one leaf: the arithmetic of a table in memory
         encoding = fit_encoding(sample, schema, distributions=False)
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -90,6 +90,10 @@ class Profile:
         How many rows each combination of strata and missingness pattern has.
     owners
         Some of the persons or households of each combination, at most k, where k counts these.
+    least
+        k.
+    broken
+        How many rows violate each rule between columns.
     """
 
     records: int
@@ -98,6 +102,7 @@ class Profile:
     prefixes: pl.DataFrame
     owners: pl.DataFrame | None
     least: int
+    broken: Mapping[str, int] = field(default_factory=dict)
 
     def __add__(self, other: Profile) -> Profile:
         keys = [name for name in self.prefixes.columns if name != COUNT]
@@ -111,6 +116,7 @@ class Profile:
             _added(self.prefixes, other.prefixes, keys),
             owners,
             self.least,
+            {rule: count + other.broken[rule] for rule, count in self.broken.items()},
         )
 
     @property
@@ -165,9 +171,14 @@ class ProfileTask:
                     "fill them in, or remove these rows"
                 )
             owners = _few_owners(prefixes.with_columns(values.rename(OWNER)), keys, requirements.k)
+        broken: Mapping[str, int] = {}
+        if schema.keep:
+            from shoal.flow.kept_rules import broken_records
+
+            broken = broken_records(part, schema)
         return Profile(
             part.n_rows, columns, confidential, prefixes.group_by(keys).agg(pl.len().cast(pl.Int64).alias(COUNT)),
-            owners, requirements.k,
+            owners, requirements.k, broken,
         )  # fmt: skip
 
     def _column(self, part: Table, column: Column) -> Numbers | Values:

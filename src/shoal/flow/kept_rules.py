@@ -142,6 +142,15 @@ def rules_of(schema: Schema) -> list[Rule]:
 
 def check_rules(table: Table, schema: Schema) -> None:
     """Raise where the original itself violates a rule, or a rule cannot be kept because of the roles of its columns."""
+    refuse_broken(broken_records(table, schema), table.n_rows)
+
+
+def broken_records(table: Table, schema: Schema) -> dict[str, int]:
+    """Return how many records of the original, or of a part of it, violate each rule.
+
+    Raises where a rule cannot be kept because of the roles of its columns.
+    """
+    counts: dict[str, int] = {}
     quasi = {column.name for column in schema.quasi}
     released = [column.name for column in schema.columns if column.name not in schema.dropped]
     for rule in rules_of(schema):
@@ -155,13 +164,19 @@ def check_rules(table: Table, schema: Schema) -> None:
                 "to be as well; declare it as a quasi-identifier, or drop it"
             )
         columns = {name: _original_column(table, name) for name in rule.names}
-        broken = int(violated(rule, columns).sum())
+        counts[str(rule)] = int(violated(rule, columns).sum())
+    _ordered_names([rule for rule in rules_of(schema) if isinstance(rule, OrderRule)])
+    return counts
+
+
+def refuse_broken(counts: Mapping[str, int], records: int) -> None:
+    """Raise where records of the original violate a rule."""
+    for rule, broken in counts.items():
         if broken:
             raise SchemaError(
-                f'the rule "{rule}" does not hold in {broken:,} of {table.n_rows:,} records of the original; correct '
+                f'the rule "{rule}" does not hold in {broken:,} of {records:,} records of the original; correct '
                 "these records, or leave the rule out"
             )
-    _ordered_names([rule for rule in rules_of(schema) if isinstance(rule, OrderRule)])
 
 
 def _original_column(table: Table, name: str) -> RuleColumn:

@@ -49,7 +49,10 @@ def loss_against_original(prepared: Prepared, name: str, released: Series, loss:
     column = stated[name]
     numeric = column.kind == Kind.NUMERIC and not original.dtype.is_numeric() and not original.dtype.is_temporal()
     if column.kind == Kind.NUMERIC and not numeric:
-        entry = fit_column(original, replace(column, before=(), after=(), hierarchy=None))
+        fitted = prepared.encoding[name]  # without steps, that of the whole table, of which this may be a part
+        entry = fitted if prepared.steps is None else fit_column(
+            original, replace(column, before=(), after=(), hierarchy=None)
+        )  # fmt: skip
         assert isinstance(entry, NumericEncoding)
         values = entry.standardised(entry.values(original))
         found = np.full(values.size, np.nan)
