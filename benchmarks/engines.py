@@ -5,10 +5,10 @@ Without options: engine disk against memory on Covertype (581,012 x 10) with k =
 runs each (``--repeats``). ``--growth`` runs both on 1, 2 and 4 times the records (copies with noise), with one core and
 with all of them. ``--scale`` runs engine disk on 2, 4 and 8 million generated records, and engine spark on the
 smallest of these tables, and writes the cost model. ``--large`` runs engine disk on the given numbers of records:
-numbers only by the method that takes the least time, five columns of numbers and five of categories with missing cells
-and l = 3, and a column in which 60 % of the records have one value; 0 leaves a table out. ``--driver`` runs engine
-spark on the given numbers of records, with the driver and the executor in processes of their own. Rows of other sizes
-that ``--large`` and ``--driver`` wrote before stay on the page. Generated tables are removed after their run.
+numbers only, five columns of numbers and five of categories with missing cells and l = 3 (both by the method that takes
+the least time), and a column in which 60 % of the records have one value; 0 leaves a table out. ``--driver`` runs
+engine spark on the given numbers of records, with the driver and the executor in processes of their own. Rows of other
+sizes that ``--large`` and ``--driver`` wrote before stay on the page. Generated tables are removed after their run.
 
     python benchmarks/engines.py [--growth | --scale [SIZES] | --large NUMBERS MIXED SKEWED | --driver SIZES] [--write]
 
@@ -164,8 +164,14 @@ def growth(folder):
 KINDS = {
     "numbers": ("10 numeric columns, `mondrian`", {"method": "mondrian"}),
     "mixed": (
-        "5 numeric columns, 5 of up to 5,000 categories, missing cells, l = 3, `fast`",
-        {"effort": "fast", "l": 3, "confidential": ["illness"], "missing": "fill"},
+        "5 numeric columns, 5 of up to 5,000 categories, missing cells, l = 3, `mixed-blocks`",
+        {
+            "method": "mixed-blocks",
+            "options": {"effort": "fast"},
+            "l": 3,
+            "confidential": ["illness"],
+            "missing": "fill",
+        },
     ),
     "skewed": ("1 numeric column, one value in 60 % of the records, `mondrian`", {"method": "mondrian"}),
 }
