@@ -91,7 +91,8 @@ def counts():
         f"{total[LAST_DIGIT]:,} differ in the last digit, {total[RANDOM]:,} lie within the random spread, and "
         f"{total[DIFFERS]:,} differ. A reason is known for {explained[DIFFERS, True]} of the cells that differ and for "
         f"{explained[LAST_DIGIT, True]} of those that differ in the last digit; "
-        f"{len(unknown)} are open:\n\n" + "".join(f"- {one}\n" for one in unknown)
+        + (f"{len(unknown)} are open:\n\n" if unknown else "none is open.\n")
+        + "".join(f"- {one}\n" for one in unknown)
     )
     return f"## Counts\n\n{text}\n" + table(["document", "table", "cells", *STATUSES], lines, right=6)
 

@@ -1,6 +1,7 @@
 """The properties of the costs, and errors for costs without them."""
 
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -13,23 +14,37 @@ from shoal.methods.univariate.searches import choose
 
 from naive import univariate as naive
 
+ROUNDING = 1e-9
+
+
+def group_costs(cost, values):
+    """The cost of a group of the sorted values from one position to another, as the searches compute it."""
+    values = np.sort(values).astype(float)
+    sums = prefix_sums(values, np.empty(0))
+    return lambda i, j: COSTS[cost].cost(values, sums, i, j)
+
 
 @pytest.mark.parametrize("cost", COLUMN_COSTS)
 def test_concave_and_splitting_is_beneficial_and_wide_is_worse(cost):
-    group_cost = naive.COSTS[cost]
     for seed in range(2000):
         rng = np.random.default_rng(seed)
-        x = np.sort(rng.integers(-20, 20, 11)).tolist()
+        of = group_costs(cost, rng.integers(-20, 20, 11))
         a, b, c, d = np.sort(rng.choice(12, 4, replace=False)).tolist()
-        assert group_cost(x[a:c]) + group_cost(x[b:d]) <= group_cost(x[a:d]) + group_cost(x[b:c]), seed
-        assert group_cost(x[a:b]) + group_cost(x[b:c]) <= group_cost(x[a:c]), seed
-        assert max(group_cost(x[a:b]), group_cost(x[b:c])) <= group_cost(x[a:c]), seed
+        assert of(a, c) + of(b, d) <= of(a, d) + of(b, c) + ROUNDING, seed
+        assert of(a, b) + of(b, c) <= of(a, c) + ROUNDING, seed
+        assert max(of(a, b), of(b, c)) <= of(a, c) + ROUNDING, seed
+
+
+def test_a_cost_that_is_not_concave_is_noticed():
+    """The wrong version: the mean of a group instead of its sum."""
+    of = group_costs("sse", np.array([0, 1, 5, 9, 9, 14, 20]))
+    mean = lambda i, j: of(i, j) / (j - i)  # noqa: E731
+    assert any(mean(a, c) + mean(b, d) > mean(a, d) + mean(b, c) + ROUNDING for a, b, c, d in combinations(range(8), 4))
 
 
 def test_maximum_distance_is_concave_with_equality():
-    x = [0, 1, 5, 9, 9, 14, 20]
-    group_cost = naive.max_distance
-    assert group_cost(x[0:4]) + group_cost(x[2:7]) == group_cost(x[0:7]) + group_cost(x[2:4])
+    of = group_costs("max-distance", np.array([0, 1, 5, 9, 9, 14, 20]))
+    assert of(0, 4) + of(2, 7) == of(0, 7) + of(2, 4)
 
 
 @pytest.mark.parametrize("cost", COLUMN_COSTS)
