@@ -14,6 +14,7 @@ than the limit counts as found.
     python benchmarks/mutants --go-on                          # what earlier runs, and docs/mutants.json, do not have
     python benchmarks/mutants --go-on --only-known --docs      # write what was tried so far, without running anything
     python benchmarks/mutants --again                          # the survivors of docs/mutants.json once more
+    python benchmarks/mutants --go-on --interpreted            # compile nothing: changed loops run as plain Python
 
 With ``--docs`` the figures are written to docs/mutants.json and docs/mutation-testing.md. Survivors that have no effect
 on any result are listed with the reason in docs/equivalent-mutants.toml.
@@ -258,6 +259,7 @@ def main():
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--unchanged", type=int, default=3, help="mutants whose tests run on the code as it is, too")
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--interpreted", action="store_true", help="run changed loops as plain Python")
     parser.add_argument("--go-on", action="store_true")
     parser.add_argument("--only-known", action="store_true")
     parser.add_argument("--docs", action="store_true")
@@ -272,6 +274,8 @@ def main():
     jobs.sort(key=lambda job: (job["compiled"], sum(lines["seconds"][test] for test in job["tests"])))
     rows = tried_before(jobs, again=not arguments.only_known) if arguments.go_on else []
     known = {(row["file"], row["number"]) for row in rows}
+    if arguments.interpreted:
+        jobs = [job | {"interpreted": True} if job["compiled"] else job for job in jobs]
     jobs = [] if arguments.only_known else [job for job in jobs if (job["file"], job["number"]) not in known]
 
     def report(job, ended, test):

@@ -101,6 +101,46 @@ def restore_compiled(file, source, stored):
     forget_compiled(modules_that_reach(file, source))
 
 
+@contextmanager
+def interpreted(file, source):
+    """Run the compiled loops of a file, and those that call them, as plain Python; all others stay compiled."""
+    from shoal.core.compiled import Kernel
+
+    name, call = module_name(file, source), Kernel.__call__
+    kernels = {id(each): each for module in list(sys.modules.values()) for each in kernels_in(module)}
+    used = {number: {id(other) for other in kernels_called(each)} for number, each in kernels.items()}
+    chosen = {number for number, each in kernels.items() if each.function.__module__ == name}
+    while more := {number for number, others in used.items() if others & chosen} - chosen:
+        chosen |= more
+
+    def plain_call(self, *arguments):
+        without_wrapper = self._options.get("no_cpython_wrapper")
+        return self.function(*arguments) if without_wrapper or id(self) in chosen else call(self, *arguments)
+
+    Kernel.__call__ = plain_call
+    try:
+        yield
+    finally:
+        Kernel.__call__ = call
+
+
+def kernels_in(module):
+    """The compiled loops that a module of the package holds."""
+    from shoal.core.compiled import Kernel
+
+    known = str(getattr(module, "__name__", "")).startswith("shoal")
+    return [each for each in vars(module).values() if isinstance(each, Kernel)] if known else []
+
+
+def kernels_called(kernel):
+    """The compiled loops whose names a compiled loop uses."""
+    codes = [kernel.function.__code__]
+    for code in codes:
+        codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    found = [kernel.function.__globals__.get(name) for code in codes for name in code.co_names]
+    return [other for other in found if isinstance(other, type(kernel))]
+
+
 def forget_compiled(modules):
     """Let the loops of some modules be compiled or loaded at their next call."""
     from shoal.core.compiled import Kernel

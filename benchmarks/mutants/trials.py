@@ -19,6 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SECONDS = 30  # of processor time for one mutant
 COMPILED_SECONDS = 150
+INTERPRETED_SECONDS = 3  # of one test whose loops run as plain Python, on the code as it is
 PLAIN = ["-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "-q", "-q"]
 
 
@@ -46,7 +47,7 @@ class Worker:
 
     def __init__(self, jobs, source, results):
         self.jobs, self.source, self.results = jobs, source, results
-        self.failures = Failures()
+        self.failures, self.seconds = Failures(), {}
 
     def pytest_collection(self, session):
         from hypothesis import Phase, settings
@@ -78,6 +79,8 @@ class Worker:
         file = self.source / job["file"]
         if job["number"] is None:
             return self.outcome(job["tests"], COMPILED_SECONDS)  # what they need may have to be compiled
+        if job.get("interpreted"):
+            return self.interpreted(file, job)
         try:
             with replaced_code(file, self.source, job["number"], compiled=job["compiled"]):
                 outcome = self.outcome(job["tests"], seconds_of(job))
@@ -87,6 +90,32 @@ class Worker:
             self.write({"place": -1})  # what the mutant left behind makes the test fail
             os._exit(7)
         return outcome
+
+    def interpreted(self, file, job):
+        """Run the tests with the loops as plain Python.
+
+        Tests that fail so on the code as it is, or that take long, are left out.
+        """
+        from changed_code import interpreted, replaced_code
+
+        spent, left_out = 0.0, 0
+        with interpreted(file, self.source):
+            for name in job["tests"]:
+                if (job["file"], name) not in self.seconds:
+                    begun = time.process_time()
+                    passes = self.outcome([name], INTERPRETED_SECONDS)["ended"] == "survived"
+                    self.seconds[job["file"], name] = time.process_time() - begun if passes else None
+                seconds = self.seconds[job["file"], name]
+                if seconds is None or spent + seconds > SECONDS / 2:
+                    left_out += 1
+                    continue
+                spent += seconds
+                with replaced_code(file, self.source, job["number"], compiled=False):
+                    outcome = self.outcome([name], 10 * seconds + 5)
+                if outcome["ended"] != "survived":
+                    return outcome | {"test": name}
+        self.write({"place": -1, "left out": left_out, "of": len(job["tests"])})
+        return {"ended": "survived", "test": ""}
 
     def outcome(self, tests, limit=SECONDS):
         self.failures.failed = None

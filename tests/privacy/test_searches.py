@@ -137,6 +137,16 @@ def test_of_equal_records_the_first_is_exchanged():
     assert (found.groups_violating, found.exchanges, found.merges, found.splits) == (2, 1, 0, 0)
 
 
+def test_of_equal_exchanges_that_lower_the_cost_the_first_is_taken():
+    """Two records of each group lie among those of the other one; one exchange is enough for two values in each."""
+    points = np.repeat([0.0, 1.0, 1.0, 0.0], [4, 2, 4, 2])[:, None]
+    labels, codes = np.repeat([0, 1], 6), np.repeat([0, 1], 6)[:, None]
+    table = build_requirement_table(Requirements(l=2), [Values("a", codes[:, 0], 2, equal_distance(2))])
+    found = repair_violating(points, labels, 6, codes, table)
+    same_groups(found.labels, np.array([0, 0, 0, 0, 1, 0, 1, 1, 1, 1, 0, 1]))
+    assert (found.exchanges, found.merges) == (1, 0)
+
+
 def test_one_group_that_violates_is_returned_as_it_is():
     codes, points = np.zeros((4, 1), np.int64), np.arange(4.0)[:, None]
     table = build_requirement_table(Requirements(l=2), [Values("a", codes[:, 0], 1, equal_distance(1))])
