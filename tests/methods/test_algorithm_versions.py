@@ -24,6 +24,8 @@ FROZEN = {
     ("auto@3", 7): "b9a9d3af8a36feeb",
     ("auto@4", 3): "17d5303f27bba14c",
     ("auto@4", 7): "b9a9d3af8a36feeb",
+    ("auto@5", 3): "17d5303f27bba14c",
+    ("auto@5", 7): "b9a9d3af8a36feeb",
     ("mdav@1", 3): "c5f6d7ffa7895798",
     ("mdav@1", 7): "d181b957040bf069",
     ("mdav-star@1", 3): "04bf5431f1657629",

@@ -60,6 +60,9 @@ class Annealing:
     def cost(self, *groups):
         return sum(squared_error(self.points, self.groups[g]) for g in groups if self.groups.get(g))
 
+    def fits(self, *groups):
+        return bool(groups)
+
     def leave(self, i):
         members = self.groups[self.group(i)]
         members[members.index(i)] = members[-1]
@@ -121,7 +124,7 @@ class Annealing:
             z = min(rises, key=lambda rise: rise[0])[1]
             moved.append((z, self.group(z)))
             self.move(z, new)
-        if self.cost(*self.groups) - before < limit:
+        if self.cost(*self.groups) - before < limit and self.fits(new, *(origin for _, origin in moved)):
             self.unused.pop()
         else:
             self.undo(moved)

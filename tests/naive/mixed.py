@@ -82,11 +82,26 @@ def group_loss(mixed, nominal, costs, prices, weights, members, observed=None):
 
 
 class MixedAnnealing(Annealing):
-    """The moves of annealing without the pull, with the exact loss; an exchange is two moves."""
+    """The moves of annealing without the pull, with the exact loss; an exchange is two moves.
 
-    def __init__(self, loss, groups, k, near, unit, unused):
+    Groups are ``allowed`` or not, and those of up to ``most`` records may be dissolved.
+    """
+
+    def __init__(self, loss, groups, k, near, unit, unused, *, allowed=None, most=None, largest=None):
         super().__init__(np.zeros((sum(map(len, groups)), 1)), groups, k, near, None, unit, unused)
-        self.loss = loss
+        self.loss, self.allowed, self.most = loss, allowed or (lambda _: True), most or k
+        self.largest = largest or self.largest
+
+    def fits(self, *groups):
+        return all(self.allowed(self.groups[g]) for g in groups if self.groups[g])
+
+    def fits_after(self, *moves):
+        groups = {g: list(members) for g, members in self.groups.items()}
+        touched = {target for _, target in moves} | {self.group(i) for i, _ in moves}
+        for i, target in moves:
+            next(members for members in groups.values() if i in members).remove(i)
+            groups[target].append(i)
+        return all(self.allowed(groups[g]) for g in touched)
 
     def cost(self, *groups):
         return sum(self.loss(self.groups[g]) for g in groups if self.groups.get(g))
@@ -100,15 +115,16 @@ class MixedAnnealing(Annealing):
                 return
             self.move(i, min(targets, key=lambda b: self.loss([*self.groups[b], i]) - self.loss(self.groups[b])))
             moved.append((i, a))
-        if self.cost(*self.groups) - before < limit:
+        if self.cost(*self.groups) - before < limit and self.fits(*self.groups):
             self.unused.append(a)
         else:
             self.undo(moved)
 
     def exchange(self, i, b, limit):
         a = self.group(i)
-        changes = [(self.change_of((a, b), (i, b), (y, a)), y) for y in list(self.groups[b])]
-        best, y = min(changes, key=lambda change: change[0])
+        partners = [y for y in list(self.groups[b]) if self.fits_after((i, b), (y, a))]
+        changes = [(self.change_of((a, b), (i, b), (y, a)), y) for y in partners]
+        best, y = min(changes, key=lambda change: change[0], default=(limit, None))
         if best >= limit:
             return False
         self.move(y, a)
@@ -122,7 +138,7 @@ class MixedAnnealing(Annealing):
             m = len(self.groups[a])
             limit = temperature * self.unit[i] * exponentials[drawn & 1023]
             choice = (drawn >> 10) & 0xFFFF
-            if choice < rare and m == self.k:
+            if choice < rare and m <= self.most:
                 self.dissolve(a, limit)
             elif rare <= choice < 2 * rare and m > self.k:
                 self.found(i, limit)
@@ -136,7 +152,7 @@ class MixedAnnealing(Annealing):
         if b == a or l == 0:
             return
         free = len(self.groups[a]) > self.k and l < self.largest
-        if free and self.change_of((a, b), (i, b)) < limit:
+        if free and self.change_of((a, b), (i, b)) < limit and self.fits_after((i, b)):
             self.move(i, b)
             self.near[i, q] = a
         elif self.exchange(i, b, limit):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
 from shoal.flow.prepare import Integers, Masks, MethodData, Prepared
 from shoal.methods.contract import Array, ClassRule, ColumnCost, Diagnostic, Objective, OptionValue, Outcome
+from shoal.methods.effort import Effort
 from shoal.methods.registry import MethodInfo, get_method
 from shoal.methods.running import Inputs, run
 from shoal.schema.columns import Column, Kind, Recode
@@ -137,6 +138,8 @@ class Grouped:
         columns stay constant within households and others within persons only.
     levels_of
         The columns that a method generalised to one level each for the whole table, in its order.
+    search
+        The effort with which groups are searched further once they satisfy requirements beyond k; None for no search.
     """
 
     requirements: Requirements
@@ -149,6 +152,7 @@ class Grouped:
     row_weights: NDArray[np.float64] | None = None
     households: tuple[Grouping, tuple[str, ...]] | None = None
     levels_of: tuple[str, ...] | None = None
+    search: Effort | None = None
 
     def __repr__(self) -> str:
         return f"<Grouped: {self.grouping.summary()}; {', '.join(run.identity for run in self.runs)}>"
@@ -278,7 +282,8 @@ def group_records(
         reason=outcomes[0].reason if len({outcome.reason for outcome in outcomes}) == 1 else "",
     )
     names = tuple(column.name for column in prepared.schema.quasi) if info.name == FULL_DOMAIN else None
-    return Grouped(requirements, grouping, blocks, outcome, _runs(outcomes, info), levels_of=names)
+    search = cast("Effort", call.options.get("effort", "balanced")) if info.name == "auto" else None
+    return Grouped(requirements, grouping, blocks, outcome, _runs(outcomes, info), levels_of=names, search=search)
 
 
 def _given(prepared: Prepared, requirements: Requirements, info: MethodInfo, blocks: Blocks) -> Grouped:

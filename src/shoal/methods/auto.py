@@ -11,6 +11,9 @@ Tables with categories, and tables whose numbers are replaced by something else 
 ``mixed-annealing``, which searches by the loss that is reported; its work is planned in the same way (see
 ``mixed_effort``). Where frequency tables are to be kept, tables of categories only are grouped by ``nominal``; where
 cells are suppressed, by ``cell-suppression``.
+
+Where more than k is required, the groups are made to satisfy it, and then ``shoal.flow`` searches them further with the
+same effort (see ``refinement.required_search``).
 """
 
 from __future__ import annotations
@@ -81,7 +84,7 @@ _WHEN = "always, unless a certain method is wanted"
     when=_WHEN,
     proves="sse",
     float32=True,
-    version=4,
+    version=5,
 )
 def auto(
     points: NDArray[np.float64],
@@ -133,7 +136,7 @@ def auto(
     complexity="that of the selected method",
     guarantees=(AsMethodUsed(),),
     when=_WHEN,
-    version=3,
+    version=4,
 )
 def auto_of_categories(
     codes: NDArray[np.int32],
@@ -193,7 +196,7 @@ def auto_of_categories(
     complexity="that of the selected method",
     guarantees=(AsMethodUsed(),),
     when=_WHEN,
-    version=2,
+    version=3,
 )
 def auto_of_mixed(
     mixed: NDArray[np.float64],

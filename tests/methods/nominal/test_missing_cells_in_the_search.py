@@ -81,7 +81,7 @@ def both(seed, costs, k=3, *, weighted=False, wrong=None):
     for number in range(2):
         mixed_sweep(
             *chain.records, *chain.groups, chain.near, chain.unit, chain.free, *chain.work, chain.exponentials,
-            chain.state, k, 2 * k - 1, 0.4 * 0.5**number,
+            chain.state, k, 2 * k - 1, 0.4 * 0.5**number, None,
         )  # fmt: skip
         slow.sweep(bits, chain.exponentials, 0.4 * 0.5**number)
     compiled = {frozenset(np.flatnonzero(chain.groups[0] == g).tolist()) for g in np.flatnonzero(chain.sizes)}

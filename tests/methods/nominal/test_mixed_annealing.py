@@ -78,7 +78,7 @@ def both(seed, names, k=3, *, weighted=False, sweeps=2, wrong=None):
     for number in range(sweeps):
         mixed_sweep(
             *chain.records, *chain.groups, chain.near, chain.unit, chain.free, *chain.work, chain.exponentials,
-            chain.state, k, 2 * k - 1, 0.4 * 0.5**number,
+            chain.state, k, 2 * k - 1, 0.4 * 0.5**number, None,
         )  # fmt: skip
         slow.sweep(bits, chain.exponentials, 0.4 * 0.5**number)
     compiled = {frozenset(np.flatnonzero(chain.groups[0] == g).tolist()) for g in np.flatnonzero(chain.sizes)}

@@ -4,15 +4,20 @@ The moves are those of ``annealing_moves``, their costs those of ``mixed_costs``
 exchanged with the record of it that suits best; now and then a group of k is dissolved, or a new group is founded. A
 change is accepted if it raises the cost by less than a random limit, which the temperature scales. Cost O(k columns)
 per visit.
+
+With a rule, groups must satisfy requirements on confidential values: a change that would violate one is not made. The
+values of a group are read only where the cost would allow the change.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.core.compiled import compiled, inner
+from shoal.core.requirement_violation import SATISFIED, RequirementTable, sort_values, total_violation
 from shoal.methods.kernels.mixed_costs import cost_change, move_record
 from shoal.methods.kernels.random_numbers import random_bits
 
@@ -21,10 +26,85 @@ RARE = 1311
 """Of 65,536 visits, how many try to dissolve a group, and as many to found one: 2 per cent."""
 
 
+class GroupRule(NamedTuple):
+    """What every group must satisfy.
+
+    Parameters
+    ----------
+    codes, table
+        The confidential values of the records of the block, n x columns, and the requirements.
+    most
+        The size up to which a group may be dissolved.
+    values, counts
+        Work arrays for the values of a group.
+    """
+
+    codes: NDArray[np.int64]
+    table: RequirementTable
+    most: int
+    values: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+@inner
+def _satisfies(rule: Any, members: Any, sizes: Any, g: int, out: int, into: int) -> Any:
+    """Whether a group satisfies the rule after one record leaves it and another joins; -1 for none."""
+    size = np.int64(0)
+    for p in range(sizes[g]):
+        i = members[g, p]
+        if i != out:
+            for column in range(rule.codes.shape[1]):
+                rule.values[column, size] = rule.codes[i, column]
+            size += 1
+    if into >= 0:
+        for column in range(rule.codes.shape[1]):
+            rule.values[column, size] = rule.codes[into, column]
+        size += 1
+    if size == 0:
+        return True
+    for column in range(rule.codes.shape[1]):
+        sort_values(rule.values[column], size)
+    return total_violation(rule.values, size, rule.table, rule.counts, SATISFIED) <= SATISFIED
+
+
+@inner
+def _may_shift(rule: Any, group: Any, members: Any, sizes: Any, i: int, b: int) -> Any:
+    """Whether a record may join another group."""
+    if rule is None:
+        return True
+    return _satisfies(rule, members, sizes, group[i], i, NONE) and _satisfies(rule, members, sizes, b, NONE, i)
+
+
+@inner
+def _may_exchange(rule: Any, group: Any, members: Any, sizes: Any, i: int, z: int) -> Any:
+    """Whether two records of different groups may change places."""
+    if rule is None:
+        return True
+    same = True
+    for column in range(rule.codes.shape[1]):
+        same &= rule.codes[i, column] == rule.codes[z, column]
+    if same:
+        return True
+    return _satisfies(rule, members, sizes, group[i], i, z) and _satisfies(rule, members, sizes, group[z], z, i)
+
+
+@inner
+def _may_stay(rule: Any, group: Any, members: Any, sizes: Any, moved: Any, others: Any, count: int) -> Any:
+    """Whether the groups of some records, and other groups, satisfy the rule."""
+    if rule is None:
+        return True
+    for p in range(count):
+        if not _satisfies(rule, members, sizes, group[moved[p]], NONE, NONE):
+            return False
+        if not _satisfies(rule, members, sizes, others[p], NONE, NONE):
+            return False
+    return True
+
+
 @inner
 def _exchange(
     rows: Any, prices: Any, shape: Any, special: Any, summary: Any, lists: Any, group: Any, place: Any, members: Any,
-    sizes: Any, i: int, b: int, limit: float,
+    sizes: Any, i: int, b: int, limit: float, rule: Any,
 ) -> Any:  # fmt: skip
     """Exchange a record with the record of another group that suits best, if that costs less than the limit."""
     a = group[i]
@@ -38,7 +118,7 @@ def _exchange(
         change += cost_change(
             rows, prices, shape, special, summary, lists, b, z, i
         )  # fmt: skip
-        if change < best:
+        if change < best and _may_exchange(rule, group, members, sizes, i, z):
             best = change
             y = z
     if y < 0:
@@ -55,12 +135,13 @@ def _exchange(
 @inner
 def _dissolve(
     rows: Any, prices: Any, shape: Any, special: Any, summary: Any, lists: Any, group: Any, place: Any, members: Any,
-    sizes: Any, near: Any, free: Any, moved: Any, a: int, largest: int, limit: float,
+    sizes: Any, near: Any, free: Any, moved: Any, origin: Any, a: int, largest: int, limit: float, rule: Any,
 ) -> Any:  # fmt: skip
     """Distribute the records of a group over their nearest groups; undone if that costs the limit or more."""
     k = sizes[a]
     for p in range(k):
         moved[p] = members[a, p]
+        origin[p] = a
     change = 0.0
     done = np.int64(0)
     while done < k:
@@ -86,7 +167,7 @@ def _dissolve(
             rows, prices, shape, special, summary, lists, group, place, members, sizes, i, target
         )  # fmt: skip
         done += 1
-    if done == k and change < limit:
+    if done == k and change < limit and _may_stay(rule, group, members, sizes, moved, origin, k):
         free[0] += 1
         free[free[0]] = a
         return True
@@ -101,7 +182,7 @@ def _dissolve(
 @inner
 def _found(
     rows: Any, prices: Any, shape: Any, special: Any, summary: Any, lists: Any, group: Any, place: Any, members: Any,
-    sizes: Any, near: Any, free: Any, moved: Any, origin: Any, i: int, k: int, limit: float,
+    sizes: Any, near: Any, free: Any, moved: Any, origin: Any, i: int, k: int, limit: float, rule: Any,
 ) -> Any:  # fmt: skip
     """Found a group with a record and the cheapest records of the groups around it that can spare one."""
     if free[0] == 0:
@@ -141,7 +222,7 @@ def _found(
         if y < 0:
             break
         change += best
-    if done == k and change < limit:
+    if done == k and change < limit and _may_stay(rule, group, members, sizes, moved, origin, k):
         free[0] -= 1
         return True
     while done > 0:
@@ -156,7 +237,7 @@ def _found(
 def mixed_sweep(
     rows: Any, prices: Any, shape: Any, special: Any, summary: Any, lists: Any, group: Any, place: Any, members: Any,
     sizes: Any, near: Any, unit: Any, free: Any, moved: Any, origin: Any, exponentials: Any, state: Any, k: int,
-    largest: int, temperature: float,
+    largest: int, temperature: float, rule: Any,
 ) -> int:  # fmt: skip
     """Visit every record once; return how many changes were accepted.
 
@@ -171,31 +252,34 @@ def mixed_sweep(
     free
         How many rows of the groups are unused, and their numbers.
     moved, origin
-        Work arrays of k elements.
+        Work arrays of k elements, with a rule of as many as a group has that may be dissolved.
     exponentials
         The table of -ln u.
     state
         One uint64, the state of the random numbers.
     k, largest, temperature
         Minimum and maximum group size, and the temperature.
+    rule
+        What every group must satisfy; None for nothing else.
     """
     changes = 0
+    few = k if rule is None else rule.most
     for i in range(group.size):
         bits = random_bits(state)
         a = group[i]
         m = sizes[a]
         limit = temperature * unit[i] * exponentials[np.int64(bits & np.uint64(1023))]
         choice = np.int64((bits >> np.uint64(10)) & np.uint64(0xFFFF))
-        if choice < RARE and m == k:
+        if choice < RARE and m <= few:
             changes += _dissolve(
-                rows, prices, shape, special, summary, lists, group, place, members, sizes, near, free, moved, a,
-                largest, limit
+                rows, prices, shape, special, summary, lists, group, place, members, sizes, near, free, moved,
+                origin, a, largest, limit, rule
             )  # fmt: skip
             continue
         if RARE <= choice < 2 * RARE and m > k:
             changes += _found(
                 rows, prices, shape, special, summary, lists, group, place, members, sizes, near, free, moved, origin,
-                i, k, limit
+                i, k, limit, rule
             )  # fmt: skip
             continue
         u = (bits >> np.uint64(26)) & np.uint64(0xFFFF)
@@ -212,7 +296,7 @@ def mixed_sweep(
             change += cost_change(
                 rows, prices, shape, special, summary, lists, a, i, NONE
             )  # fmt: skip
-            if change < limit:
+            if change < limit and _may_shift(rule, group, members, sizes, i, b):
                 move_record(
                     rows, prices, shape, special, summary, lists, group, place, members, sizes, i, b
                 )  # fmt: skip
@@ -220,7 +304,7 @@ def mixed_sweep(
                 changes += 1
                 continue
         if _exchange(
-            rows, prices, shape, special, summary, lists, group, place, members, sizes, i, b, limit
+            rows, prices, shape, special, summary, lists, group, place, members, sizes, i, b, limit, rule
         ):  # fmt: skip
             near[i, q] = a
             changes += 1
@@ -230,7 +314,7 @@ def mixed_sweep(
 @compiled(error_model="numpy")
 def mixed_descent(
     rows: Any, prices: Any, shape: Any, special: Any, summary: Any, lists: Any, group: Any, place: Any, members: Any,
-    sizes: Any, near: Any, k: int, largest: int, least: float,
+    sizes: Any, near: Any, k: int, largest: int, least: float, rule: Any,
 ) -> int:  # fmt: skip
     """Visit every record once, with all of its near groups, and accept only changes that lower the cost."""
     changes = 0
@@ -247,7 +331,7 @@ def mixed_descent(
                 change += cost_change(
                     rows, prices, shape, special, summary, lists, a, i, NONE
                 )  # fmt: skip
-                if change < -least:
+                if change < -least and _may_shift(rule, group, members, sizes, i, b):
                     move_record(
                         rows, prices, shape, special, summary, lists, group, place, members, sizes, i, b
                     )  # fmt: skip
@@ -255,7 +339,7 @@ def mixed_descent(
                     changes += 1
                     continue
             if _exchange(
-                rows, prices, shape, special, summary, lists, group, place, members, sizes, i, b, -least
+                rows, prices, shape, special, summary, lists, group, place, members, sizes, i, b, -least, rule
             ):  # fmt: skip
                 near[i, q] = a
                 changes += 1

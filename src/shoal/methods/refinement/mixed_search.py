@@ -10,6 +10,7 @@ O(n k columns) per sweep for blocks of fixed size.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated
 
@@ -25,7 +26,7 @@ from shoal.methods.kernels.cut_blocks import Cutting, cut_into_blocks
 from shoal.methods.kernels.logarithm_table import exponential_table
 from shoal.methods.kernels.mixed_costs import MEANS, recount
 from shoal.methods.kernels.mixed_lists import most_frequent, renew_mixed_group_lists, renew_mixed_record_lists
-from shoal.methods.kernels.mixed_moves import mixed_descent, mixed_sweep
+from shoal.methods.kernels.mixed_moves import GroupRule, mixed_descent, mixed_sweep
 from shoal.methods.options import Range
 from shoal.methods.refinement.mixed_table import MixedTable, exact_crossover, group_figures
 from shoal.methods.refinement.record_annealing import Schedule, power
@@ -101,21 +102,29 @@ def anneal_mixed(
     start = split_large(table.numbers if table.shape[0] else table.points(), ordered_labels(np.asarray(labels)), k)
     schedule = Schedule(passes, sweeps, hot, cold, block)
     found, made = start, 0
+
+    def chain_of(members: Integers, sizes: Integers, seed: tuple[int, ...]) -> MixedChain:
+        return MixedChain(table.part(members), sizes, k, seed)
+
     for number in range(passes):
         if deadline.expired():
             break
         progress.stage(f"searching for better groups by exact loss, pass {number + 1} of {passes}", table.n * sweeps)
-        found = _pass(table, found, k, number, schedule, seed, progress)
+        found = anneal_pass(table, found, number, schedule, seed, progress, chain_of)
         made += 1
     best = exact_crossover(table, start, found)
     stopped: Stopped = "finished" if made == passes else "time limit"
     return Outcome(ordered_labels(best), diagnostics={"passes": made}, stopped=stopped)
 
 
-def _pass(
-    table: MixedTable, labels: Integers, k: int, number: int, schedule: Schedule, seed: int, progress: Progress
-) -> Integers:
-    """Anneal every block of a new cut; return the new labels."""
+def anneal_pass(
+    table: MixedTable, labels: Integers, number: int, schedule: Schedule, seed: int, progress: Progress,
+    chain_of: Callable[[Integers, Integers, tuple[int, ...]], MixedChain],
+) -> Integers:  # fmt: skip
+    """Anneal every block of a new cut; return the new labels.
+
+    ``chain_of`` returns the search of a block from its records, group after group, their sizes, and a seed.
+    """
     order, bounds = _blocks(table, labels, number, schedule.block, seed)
     annealed = np.empty(table.n, np.int64)
     first, last = schedule.temperature(number), schedule.temperature(number + 1)
@@ -126,7 +135,7 @@ def _pass(
         members = order[begin:end]
         members = members[np.argsort(labels[members], kind="stable")]  # group after group
         sizes = np.diff(np.flatnonzero(np.diff(labels[members], prepend=-1)), append=members.size)
-        chain = MixedChain(table.part(members), sizes, k, (seed, number, which))
+        chain = chain_of(members, sizes, (seed, number, which))
         chain.walk(schedule.sweeps, first, factor, progress)
         if number == schedule.passes - 1:
             chain.settle()
@@ -175,25 +184,34 @@ class MixedChain:
         Minimum group size.
     seed
         What the random numbers depend on.
+    largest
+        Maximum group size; None for 2k-1.
+    rule
+        What every group satisfies and must go on to satisfy; None for nothing else.
     """
 
-    def __init__(self, table: MixedTable, sizes: Integers, k: int, seed: tuple[int, ...]) -> None:
+    def __init__(
+        self, table: MixedTable, sizes: Integers, k: int, seed: tuple[int, ...], *, largest: int | None = None,
+        rule: GroupRule | None = None,
+    ) -> None:  # fmt: skip
         n, count = table.n, sizes.size
         rows = max(n // k, count)
-        self.table, self.k, self.largest = table, k, 2 * k - 1
+        self.table, self.k, self.largest = table, k, largest or 2 * k - 1
+        self.rule = rule
         group = np.repeat(np.arange(count), sizes)
         place = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        members = np.zeros((rows, 2 * k), np.int64)
+        members = np.zeros((rows, self.largest + 1), np.int64)
         members[group, place] = np.arange(n)
         self.sizes = np.zeros(rows, np.int64)
         self.sizes[:count] = sizes
         special = table.special(members, self.sizes)
-        self.records = table.rows, table.prices, table.shape, special, *table.state(rows, 2 * k)
+        self.records = table.rows, table.prices, table.shape, special, *table.state(rows, self.largest + 1)
         self.groups = group, place, members, self.sizes
         self.free = np.concatenate([[rows - count], np.arange(rows - 1, count - 1, -1), np.zeros(count, np.int64)])
         self.near, self.near_groups = np.zeros((n, NEAR), np.int64), np.zeros((rows, NEAR_GROUPS), np.int64)
         self.unit, self.costs = np.zeros(n), np.zeros(rows)
-        self.work = np.zeros(k, np.int64), np.zeros(k, np.int64)
+        moved = k if rule is None else max(k, rule.most)
+        self.work = np.zeros(moved, np.int64), np.zeros(moved, np.int64)
         self.exponentials = exponential_table()
         self.state = np.random.SeedSequence(seed).generate_state(1, np.uint64)
         self.random = np.random.default_rng(seed)
@@ -211,7 +229,7 @@ class MixedChain:
                     self.renew()
                 mixed_sweep(
                     *self.records, *self.groups, self.near, self.unit, self.free, *self.work, self.exponentials,
-                    self.state, self.k, self.largest, temperature,
+                    self.state, self.k, self.largest, temperature, self.rule,
                 )  # fmt: skip
             temperature *= factor
             progress.advance(self.table.n)
@@ -222,7 +240,7 @@ class MixedChain:
             if self.count > 1:
                 self.renew()
                 least = LEAST_GAIN * float(self.costs.sum()) / self.table.n
-                mixed_descent(*self.records, *self.groups, self.near, self.k, self.largest, least)
+                mixed_descent(*self.records, *self.groups, self.near, self.k, self.largest, least, self.rule)
 
     def labels(self) -> Integers:
         """Return the group of each record, numbered without gaps."""

@@ -1,0 +1,129 @@
+"""Annealing of groups that satisfy requirements on confidential values: less exact loss, and nothing is violated.
+
+Beyond the papers. Groups of any method are first made to satisfy the requirements; that search lowers the squared error
+of coordinates and never accepts a worse grouping. Here their records go on to change groups as in ``mixed_search``, by
+the loss that is reported and while a temperature falls, and a change that violates a requirement is not made. Large
+tables are searched in blocks of whole groups with other cuts in every pass; the groups are the same for any number of
+threads, and never worse than the given ones. Cost O(n s columns) per sweep for groups of s records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.grouping import ordered_labels
+from shoal.core.progress import SILENT, Progress
+from shoal.core.requirement_violation import RequirementTable
+from shoal.methods.effort import Effort
+from shoal.methods.kernels.mixed_moves import GroupRule
+from shoal.methods.refinement.mixed_search import BLOCK_RECORDS, ONE_BLOCK_RECORDS, MixedChain, anneal_pass
+from shoal.methods.refinement.mixed_table import MixedTable, exact_crossover
+from shoal.methods.refinement.record_annealing import Schedule
+
+Integers = NDArray[np.int64]
+HOT, COLD = 0.2, 0.06
+"""The temperature at the start and at the end, in units of the cost per record around a record."""
+LARGEST = 64
+"""Groups of more records stay as they are: an exchange with them would take long."""
+DISSOLVED = 3
+"""Groups of up to so many times k records may be dissolved."""
+MIDDLE_RECORDS = 100_000
+VISITS: dict[Effort, int] = {"fast": 100_000, "balanced": 600_000, "best": 2_400_000}
+"""How often records of a small table are visited,"""
+SWEEPS: dict[Effort, tuple[int, int]] = {"fast": (5, 20), "balanced": (40, 200), "best": (150, 600)}
+"""and the fewest and the most sweeps of a table of one block."""
+PASSES: dict[Effort, tuple[tuple[int, int], tuple[int, int]]] = {
+    "fast": ((1, 5), (1, 2)),
+    "balanced": ((2, 12), (1, 6)),
+    "best": ((6, 40), (3, 20)),
+}
+"""Passes and sweeps of a table of several blocks, and of a large one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Required:
+    """What every group must satisfy: at least k records, at most ``max_size``, and requirements on their codes."""
+
+    k: int
+    codes: Integers
+    table: RequirementTable
+    max_size: int | None = None
+
+
+def required_work(n: int, effort: Effort) -> tuple[int, int]:
+    """Return passes and sweeps for a table of n records; the same on every machine.
+
+    Examples
+    --------
+    >>> required_work(1_000, "balanced"), required_work(50_000, "balanced"), required_work(1_000_000, "fast")
+    ((1, 200), (2, 12), (1, 2))
+    """
+    if n > ONE_BLOCK_RECORDS:
+        return PASSES[effort][n > MIDDLE_RECORDS]
+    fewest, most = SWEEPS[effort]
+    return 1, min(max(VISITS[effort] // n, fewest), most)
+
+
+def search_within(
+    table: MixedTable, labels: Integers, required: Required, *, passes: int, sweeps: int, seed: int = 0,
+    progress: Progress = SILENT,
+) -> Integers:  # fmt: skip
+    """Return groups with at most the exact loss of the given ones that satisfy the same requirements.
+
+    Parameters
+    ----------
+    table
+        The records with the costs of their columns.
+    labels
+        Groups that satisfy the requirements.
+    required
+        What every group must satisfy.
+    passes
+        How often a table of several blocks is cut anew.
+    sweeps
+        How often every record is visited in a pass.
+    seed
+        Seed of the random numbers.
+    progress
+        Progress callback.
+
+    Examples
+    --------
+    Records 0 and 1 are near each other, but have the same value:
+
+    >>> from shoal.core.requirement_violation import no_requirements
+    >>> from shoal.methods.refinement.mixed_table import mixed_table
+    >>> table = mixed_table(np.array([[0.0], [0.1], [5.0], [5.1]]))
+    >>> required = Required(2, np.array([[0], [1], [0], [1]]), no_requirements())
+    >>> search_within(table, np.array([0, 1, 1, 0]), required, passes=1, sweeps=20)
+    array([0, 0, 1, 1])
+    """
+    labels = ordered_labels(labels)
+    sizes = np.bincount(labels)
+    most = LARGEST if required.max_size is None else min(LARGEST, required.max_size)
+    records = np.flatnonzero(sizes[labels] <= most)
+    inside = ordered_labels(labels[records]) if records.size else records
+    if records.size < 2 * required.k or not inside.any():
+        return labels
+    largest = max(int(sizes[sizes <= most].max()), min(2 * required.k - 1, most))
+    part = table.part(records)
+    schedule = Schedule(passes, sweeps, HOT, COLD, BLOCK_RECORDS)
+    codes = required.codes[records]
+
+    def chain_of(members: Integers, sizes: Integers, seed: tuple[int, ...]) -> MixedChain:
+        values, counts = np.zeros((codes.shape[1], largest + 2), np.int64), np.zeros(largest + 2, np.int64)
+        inside = np.ascontiguousarray(codes[members])
+        rule = GroupRule(inside, required.table, DISSOLVED * required.k, values, counts)
+        return MixedChain(part.part(members), sizes, required.k, seed, largest=largest, rule=rule)
+
+    found = inside
+    for number in range(passes):
+        progress.stage(f"searching within the requirements, pass {number + 1} of {passes}", records.size * sweeps)
+        found = anneal_pass(part, found, number, schedule, seed, progress, chain_of)
+    best = exact_crossover(part, inside, found)
+    labels = labels.copy()
+    labels[records] = sizes.size + best
+    return ordered_labels(labels)
