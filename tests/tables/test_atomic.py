@@ -13,7 +13,7 @@ import pytest
 from shoal.errors import FileProblem
 from shoal.tables import Table, read_table, write_files, write_table
 from shoal.tables.atomic import claim
-from shoal.tables.targets import check_output
+from shoal.tables.files import check_output
 
 TABLE = Table.from_native(pl.DataFrame({"a": range(50_000), "b": ["text"] * 50_000}))
 

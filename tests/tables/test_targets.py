@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import FileProblem, ParameterError
-from shoal.tables.targets import check_report, check_targets, default_manifest_path
+from shoal.tables.files import check_report, check_targets, default_manifest_path
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,9 @@ from shoal.core.text import html_table, text_table
 from shoal.errors import ParameterError
 from shoal.schema.requirements import Of
 from shoal.tables import write_files
-from shoal.tables.files import write_text
+from shoal.tables.files import check_output, write_text
 from shoal.tables.frames import data_frame
 from shoal.tables.table import FileNumber
-from shoal.tables.targets import check_output
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,9 @@ from shoal.schema.columns import Schema
 from shoal.schema.loading import complete_schema, stated_identifiers
 from shoal.schema.plan import Plan, ReadOptions
 from shoal.tables import Table, read_head, write_files
-from shoal.tables.files import is_database, write_text
+from shoal.tables.files import check_report, check_targets, is_database, write_text
 from shoal.tables.parquet_parts import is_parquet, open_parts
 from shoal.tables.private_folders import check_folder_output, place_folder, private_folder
-from shoal.tables.targets import check_targets
 
 if TYPE_CHECKING:
     from shoal.flow.released import Released
@@ -130,7 +129,6 @@ class PartitionedRelease(Release):
             Progress callback.
         """
         from shoal.report.page import render_report
-        from shoal.tables.targets import check_report
 
         if any(given is not None for given in (population, sampling_fraction, control)):
             raise ParameterError(

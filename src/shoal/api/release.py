@@ -21,7 +21,16 @@ from shoal.recoding.loss import Loss
 from shoal.schema.columns import Role, Schema
 from shoal.schema.plan import Plan
 from shoal.tables import Table, write_files
-from shoal.tables.files import format_of, write_directly, write_text
+from shoal.tables.files import (
+    check_report,
+    check_targets,
+    files_beside,
+    format_of,
+    holder_record_path,
+    is_database,
+    write_directly,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from shoal.api.database_release import WrittenTable
@@ -296,9 +305,6 @@ class Release:
         paths
             What was written.
         """
-        from shoal.tables.files import is_database
-        from shoal.tables.targets import check_targets, files_beside
-
         table = path if is_database(path) else None
         path = files_beside(path)
         record = self._record_path(path, holder_record)
@@ -388,8 +394,6 @@ class Release:
         path
             What was written.
         """
-        from shoal.tables.targets import check_report
-
         path = Path(path)
         check_report(path, [*self._inputs(), *_files_of(population, control)], overwrite=overwrite)
         given = self._original if original is None else Table.from_native(original)
@@ -402,8 +406,6 @@ class Release:
 
     def _record_path(self, path: Path, holder_record: str | Path | None) -> Path | None:
         """Return where the holder's record goes; None without one. Raises where it was asked for and cannot be made."""
-        from shoal.tables.targets import holder_record_path
-
         original = self._original
         unread = original is not None and bool(original.unread)
         if holder_record is None and (original is None or unread):

@@ -16,8 +16,7 @@ from shoal.flow.resolved import check_resolved, resolved_call
 from shoal.schema.loading import load
 from shoal.schema.run_file import Accepted, InputFiles, OutputFiles, RunFile, format_run, read_run
 from shoal.tables import write_files
-from shoal.tables.files import write_text
-from shoal.tables.targets import check_output, check_targets, holder_record_path
+from shoal.tables.files import check_output, check_report, check_targets, holder_record_path, write_text
 
 if TYPE_CHECKING:
     from shoal.api.partitioned import PartitionedRelease
@@ -192,7 +191,6 @@ def _repeated_in_parts(
     """Repeat a release that was made in parts; each part resolves its method anew, in the versions that ran."""
     from shoal.api.partitioned import protect_by_engine
     from shoal.schema.plan import ReadOptions
-    from shoal.tables.targets import check_report
 
     output, accept = run.output, run.accept
     plan = replace(run.plan, method=replace(run.plan.method, resolved=()))

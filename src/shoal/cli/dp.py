@@ -106,7 +106,7 @@ def dp_command(
     Example: shoal dp people.csv --epsilon 1 -k 50 --bounds age=0..120,income=0..200000 -o private.csv
     """
     from shoal.dp.private_release import release
-    from shoal.tables.targets import check_targets
+    from shoal.tables.files import check_targets
 
     options: dict[str, Any] = {
         "k": k, "delta": delta, "cells": cells, "alpha": alpha, "beta": beta, "records": records, "output": output_type,

@@ -101,7 +101,7 @@ def protect_command(
     Example: shoal protect people.csv -k 5 --quasi age,income --confidential diagnosis --identifiers name -o safe.csv
     """
     from shoal.api.protect import protect
-    from shoal.tables.targets import check_targets, files_beside, holder_record_path
+    from shoal.tables.files import check_targets, files_beside, holder_record_path
 
     arguments: dict[str, Any] = {
         "method": method,

@@ -42,7 +42,7 @@ def protect_by_engine(
     from shoal.api.partitioned import PartitionedRelease
     from shoal.api.protect import protect
     from shoal.cli.terminal import draw_parts_release
-    from shoal.tables.targets import check_output, check_report
+    from shoal.tables.files import check_output, check_report
 
     asked = [(Path(str(path)), public) for option, public in REPORTS.items() if (path := files[option]) is not None]
     reports, inputs = dict(asked), given.inputs(file, arguments["previous"])

@@ -34,8 +34,7 @@ def schema_command(
     from shoal.schema.plan import ReadOptions, schema_dict
     from shoal.schema.toml import format_schema
     from shoal.tables import write_files
-    from shoal.tables.files import write_text
-    from shoal.tables.targets import check_output
+    from shoal.tables.files import check_output, write_text
     from shoal.tables.value_codes import polars_series
 
     if output is not None:

@@ -24,8 +24,8 @@ def sign_command(
     """
     from shoal.cli.terminal import console, printable
     from shoal.tables.atomic import write_files
+    from shoal.tables.files import check_output
     from shoal.tables.signatures import sign_file
-    from shoal.tables.targets import check_output
 
     target = file.with_name(f"{file.name}.sig") if output is None else output
     check_output(target, inputs=(file, key), table=False, overwrite=force)

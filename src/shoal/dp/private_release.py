@@ -27,8 +27,7 @@ from shoal.errors import DataError, ParameterError, SchemaError, json_text
 from shoal.schema.columns import Schema, names_list
 from shoal.schema.plan import ReadOptions
 from shoal.tables import Table, write_files
-from shoal.tables.files import write_directly, write_text
-from shoal.tables.targets import check_targets
+from shoal.tables.files import check_targets, write_directly, write_text
 from shoal.tables.text_fields import read_as_declared
 from shoal.tables.written import WrittenFile, read_back
 

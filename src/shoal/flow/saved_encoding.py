@@ -19,8 +19,7 @@ from shoal.schema.columns import Schema
 from shoal.schema.field_values import from_plain, to_plain
 from shoal.schema.plan import JsonDict
 from shoal.tables import write_files
-from shoal.tables.files import write_text
-from shoal.tables.targets import check_output
+from shoal.tables.files import check_output, write_text
 
 
 def save_encoding(encoding: Encoding, path: Path, *, overwrite: bool = False) -> Path:

@@ -117,8 +117,7 @@ def save_schema(payload: Mapping[str, Any]) -> dict[str, Any]:
     from shoal.schema.plan import ReadOptions
     from shoal.schema.toml import format_schema
     from shoal.tables import write_files
-    from shoal.tables.files import write_text
-    from shoal.tables.targets import check_output
+    from shoal.tables.files import check_output, write_text
 
     settings, target = Settings.from_dict(payload["settings"]), Path(payload["path"])
     if not target.parent.is_dir():
