@@ -267,12 +267,12 @@ class TestMinisign:
             [sys.executable, "-m", "shoal", "sign", files[1], "--key", key, "--quiet"],
             stdin=inside, stdout=inside, stderr=inside,
         )  # fmt: skip
+        os.close(inside)  # so that reading ends in an error, not in a wait, where the process ends early
         shown = b""
         while b"Password:" not in shown:
             shown += os.read(terminal, 1024)
         os.write(terminal, b"secret\n")
         assert process.wait(timeout=240) == 0
-        os.close(inside)
         os.close(terminal)
         assert signature_holds(files[1], Path(f"{files[1]}.sig"), tmp_path / "locked.pub")
 
