@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,14 @@ from shoal.core.progress import SILENT, Progress
 from shoal.errors import DataError, ParameterError
 from shoal.flow.prepare import Integers, Masks, MethodData, Prepared
 from shoal.methods.contract import Array, ClassRule, ColumnCost, Diagnostic, Objective, OptionValue, Outcome
-from shoal.methods.effort import Effort
 from shoal.methods.registry import MethodInfo, get_method
 from shoal.methods.running import Inputs, run
 from shoal.schema.columns import Column, Kind, Recode
 from shoal.schema.plan import MethodCall
 from shoal.schema.requirements import Requirements
+
+if TYPE_CHECKING:
+    from shoal.methods.effort import Effort
 
 FULL_DOMAIN = "full-domain"
 """The method that has one level of generalisation per column for the whole table."""

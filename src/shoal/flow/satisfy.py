@@ -4,7 +4,7 @@ First records with identical quasi-identifiers come together, if global recoding
 that whole groups are merged. Otherwise whatever a group lacks has a price that rises: persons or households, if these
 are counted, and confidential values (``shoal.methods.persons.rising_price``). Groups that still violate one are
 repaired by exchanges and merges (``shoal.privacy.enforcement``); then the squared error is lowered without violations.
-Groups of ``auto`` are searched further by the loss that is reported (``shoal.flow.required_search``).
+Groups of ``auto`` are searched further by the loss that is reported (``shoal.flow.searched_groups``).
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def satisfy_requirements(
         changed = found.steps[-1].counts.get("groups_violating", 0)
         if found.search is None or units is not None or requirements.global_recoding or not changed:
             return found
-        from shoal.flow.required_search import searched_within
+        from shoal.flow.searched_groups import searched_within
 
         table, codes = requirement_arrays(requirements, confidential, None)
         return searched_within(prepared, found, table, codes, data, progress)
