@@ -142,6 +142,7 @@ def compile_search(first: Sequence[str] = (), *, report: bool = False) -> None:
         "mixed": lambda: _search_mixed_table(points, labels),
         "lists": lambda: search("record"),
         "price": lambda: _raise_price(points, labels),
+        "within": lambda: _search_within(points, labels),
     }
     for part in dict.fromkeys([*first, *parts]):
         for text, step in ((f"{BEGUN}{part}", parts[part]), (part, lambda: None)):
@@ -167,6 +168,16 @@ def _raise_price(points: NDArray[np.float64], labels: NDArray[np.int64]) -> None
 
     constraints = Constraints(5, np.arange(len(points)) // 2)
     refine_within(points, raise_price(points, labels, constraints), labels, constraints)
+
+
+def _search_within(points: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
+    """Search groups that satisfy a requirement."""
+    from shoal.core.requirement_violation import no_requirements
+    from shoal.methods.refinement.mixed_table import mixed_table
+    from shoal.methods.refinement.required_search import Required, search_within
+
+    required = Required(5, np.zeros((len(points), 1), np.int64), no_requirements())
+    search_within(mixed_table(points), labels, required, passes=1, sweeps=2)
 
 
 def _protect_tables() -> None:
