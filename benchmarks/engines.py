@@ -149,6 +149,7 @@ def against_memory(folder, repeats):
 def growth(folder):
     names = ["cores", "loss, %", "loss / local", "seconds of processor", "seconds / local", "peak, MB"]
     rows = [f"| `disk`, `fast`, k = 5 | {' | '.join(names)} |", "|---|--:|--:|--:|--:|--:|--:|"]
+    measured(folder, "local", "fast")  # compiles
     for times in (1, 2, 4):
         for cores in sorted({1, len(os.sched_getaffinity(0))}):
             local, found = (measured(folder, engine, "fast", times, cores) for engine in ("local", "disk"))
@@ -184,7 +185,7 @@ def large(folder, sizes):
     """Return the table of runs that are too long to be repeated, each with the same table of a million records."""
     rows = former_rows("large")
     for kind, records in sizes.items():
-        for size in sorted({min(SMALL, records), records} - {0}):
+        for size in sorted({min(SMALL, records), records} - {0}, reverse=True):
             first, cells = large_row(folder, kind, size)
             rows[first] = cells
     header = [
