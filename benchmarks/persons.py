@@ -254,10 +254,9 @@ def methods(names):
         for requested in METHOD_CASES:
             found = {}
             for method in ("auto", *METHODS):
-                limit = found["auto"][1] if method == "set-partition" else None
-                protected(
-                    frame.head(400), method, quasi, confidential, requested, 0.1 if limit else None
-                )  # loads loops
+                limit = found["auto"][1] / 2 if method == "set-partition" else None
+                some = frame if method == "auto" else frame.head(400)
+                protected(some, method, quasi, confidential, requested, 0.1 if limit else None)  # loads loops
                 found[method] = protected(frame, method, quasi, confidential, requested, limit)
             case = ",".join(f"{each}={value}" for each, value in requested.items())
             keep(RESULTS, f"methods {name} {case}", {"n": len(frame), "columns": len(quasi), "found": found})

@@ -128,7 +128,8 @@ repeat it. Ctrl-C ends a search, and the best groups found so far are released.
 ## With requirements beyond k
 
 The groups that `auto` finds are changed afterwards until every group satisfies l, t and the others, see
-[satisfying requirements](privacy.md#satisfying-requirements). Where that changed a group, `auto` searches once more by
+[satisfying requirements](privacy.md#satisfying-requirements). Where that changed a group, numbers in up to some 6,000
+records have a second start, from a search in windows of a few groups; and then `auto` searches once more by
 the reported loss, without any violation: at the effort `balanced` up to 200 sweeps, above 8,000 records 2 passes of 12
 sweeps, above 100,000 records one of 6. With a unit the groups are changed until every group has k different persons,
 see [several rows per person](persons.md). How much time and loss each effort takes:

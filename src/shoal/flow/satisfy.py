@@ -192,17 +192,30 @@ def satisfy_requirements(
             enforce=lambda given, table, codes: _exchanged(given, table, codes, data, progress),
         )  # fmt: skip
     if confidential is not None:
-        found = _enforced(grouped, confidential, units, data, "requirements", progress)
-        changed = found.steps[-1].counts.get("groups_violating", 0)
-        if found.search is None or units is not None or requirements.global_recoding or not changed:
-            return found
-        from shoal.flow.searched_groups import searched_within
-
-        table, codes = requirement_arrays(requirements, confidential, None)
-        return searched_within(prepared, found, table, codes, data, progress)
+        if grouped.search is None or units is not None or requirements.global_recoding:
+            return _enforced(grouped, confidential, units, data, "requirements", progress)
+        return _searched(prepared, grouped, confidential, data, progress)
     if units is not None:
         return _units_satisfied(grouped, units, requirements.counting(prepared.schema), data, progress)
     return grouped
+
+
+def _searched(
+    prepared: Prepared, grouped: Grouped, confidential: ConfidentialValues, data: MethodData, progress: Progress
+) -> Grouped:
+    """Return groups of ``auto`` that satisfy all requirements beyond k records, from two starts, searched further."""
+    from shoal.flow.searched_groups import better_groups, searched_in_windows, searched_within
+
+    table, codes = requirement_arrays(grouped.requirements, confidential, None)
+    found = _enforced(grouped, confidential, None, data, "requirements", progress)
+    if not found.steps[-1].counts.get("groups_violating", 0):
+        return found
+    size = confidential.group_size(grouped.requirements)
+    start = searched_in_windows(prepared, grouped, size, data, progress)
+    if start is not None:
+        other = _enforced(start, confidential, None, data, "requirements", progress)
+        found = better_groups(found, other, data)
+    return searched_within(prepared, found, table, codes, data, progress)
 
 
 def _identical_records_together(prepared: Prepared, grouped: Grouped, data: MethodData) -> Grouped:

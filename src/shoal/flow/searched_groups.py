@@ -1,4 +1,4 @@
-"""Groups of ``auto`` that satisfy requirements are searched further by the loss that is reported."""
+"""Groups of ``auto`` under requirements: a second start, and a search afterwards by the loss that is reported."""
 
 from __future__ import annotations
 
@@ -8,11 +8,48 @@ from shoal.core.grouping import canonical_labels
 from shoal.core.progress import Progress
 from shoal.core.requirement_violation import RequirementTable
 from shoal.flow.column_costs import column_costs
-from shoal.flow.group import Grouped, StepRecord
+from shoal.flow.group import Grouped, StepRecord, method_for
 from shoal.flow.prepare import Integers, MethodData, Prepared
+from shoal.methods.effort import CHAIN_RECORDS
+from shoal.methods.refinement.crossover import crossover
 from shoal.methods.refinement.mixed_table import group_figures, mixed_table
-from shoal.methods.refinement.required_search import Required, required_work, search_within
+from shoal.methods.refinement.required_search import (
+    Required,
+    required_work,
+    search_windows,
+    search_within,
+    windows_work,
+)
 from shoal.schema.columns import Kind
+from shoal.schema.plan import MethodCall
+
+
+def searched_in_windows(
+    prepared: Prepared, grouped: Grouped, size: int, data: MethodData, progress: Progress
+) -> Grouped | None:
+    """Return groups of at least ``size`` records with less squared error, as a second start; None for other tables.
+
+    Only tables of numbers with means that ``annealing`` has grouped by moves of one record alone.
+    """
+    n, of_numbers = prepared.n, method_for(prepared, MethodCall("auto")).data == "points"
+    whole = len(grouped.blocks) == 1 and grouped.requirements.max_size is None
+    if grouped.search is None or not whole or not of_numbers or n <= CHAIN_RECORDS:
+        return None
+    points = data.points().astype(np.float64, copy=False)
+    steps = windows_work(n, points.shape[1], size, grouped.search)
+    if not steps or [ran.name for ran in grouped.runs] != ["annealing"]:
+        return None
+    labels = search_windows(points, grouped.grouping.labels, size, steps=steps, progress=progress)
+    return grouped.regrouped(labels, StepRecord("search in windows", {"steps_per_record": int(steps)}))
+
+
+def better_groups(first: Grouped, second: Grouped, data: MethodData) -> Grouped:
+    """Return the cheaper groups of two that satisfy the same requirements, where they divide the same records."""
+    points = data.points().astype(np.float64, copy=False)
+    before = first.grouping.labels
+    labels = canonical_labels(crossover(points, before, second.grouping.labels))
+    taken = int((labels != canonical_labels(before)).any())
+    return first.regrouped(labels, StepRecord("search in windows", {"changed": taken}))
 
 
 def searched_within(

@@ -3,15 +3,23 @@
 from itertools import combinations
 
 import numpy as np
+import polars as pl
 import pytest
 
 import shoal
 from shoal.core.threads import set_threads
 from shoal.methods.kernels.mixed_moves import GroupRule, mixed_sweep
 from shoal.methods.refinement import mixed_search, required_search
+from shoal.methods.refinement.crossover import group_costs_by_column
 from shoal.methods.refinement.mixed_search import MixedChain
 from shoal.methods.refinement.mixed_table import group_figures, mixed_table
-from shoal.methods.refinement.required_search import Required, required_work, search_within
+from shoal.methods.refinement.required_search import (
+    Required,
+    required_work,
+    search_windows,
+    search_within,
+    windows_work,
+)
 from shoal.privacy.confidential import Values
 from shoal.privacy.enforcement import count_violating, satisfy_requirements
 from shoal.privacy.ground_distances import ORDERED, equal_distance
@@ -183,6 +191,41 @@ def test_the_work_grows_with_the_effort_and_is_bounded():
         assert visits[0] < visits[2]
 
 
+def test_windows_find_groups_with_less_squared_error(repetitions):
+    for seed in range(repetitions(30)):
+        points = np.random.default_rng(seed).integers(0, 4, (150, 3)).astype(float)
+        start = np.arange(150) // 5
+        found = search_windows(points, start, 5, steps=10.0)
+        assert np.bincount(found).min() >= 5
+        assert np.bincount(found).max() <= 9
+        assert group_costs_by_column(points, found).sum() < group_costs_by_column(points, start).sum()
+
+
+def test_windows_are_left_out_where_they_would_take_long():
+    assert windows_work(2_000, 5, 5, "fast") == 0
+    assert 0 < windows_work(2_000, 5, 5, "balanced") < windows_work(2_000, 5, 5, "best")
+    assert windows_work(100_000, 5, 5, "balanced") == 0
+
+
+def steps(release):
+    return [step["name"] for step in release.manifest["method"]["steps"]]
+
+
+def test_tables_of_numbers_have_a_second_start_from_windows():
+    rng = np.random.default_rng(3)
+    numbers = rng.integers(0, 6, (1_200, 3))
+    people = pl.DataFrame(numbers, schema=["a", "b", "c"]).with_columns(
+        s=pl.Series(np.where(rng.random(1_200) < 0.8, "usual", np.where(numbers[:, 0] > 2, "rare", "other")))
+    )
+    roles = {"quasi": ["a", "b", "c"], "confidential": ["s"], "kinds": dict.fromkeys("abc", "numeric")}
+    found = shoal.protect(people, 4, **roles, l=2, method="auto")
+    assert steps(found) == ["requirements", "search in windows", "search within the requirements"]
+    assert "search in windows" not in steps(shoal.protect(people, 4, **roles, l=2, method="auto", effort="fast"))
+    assert "search in windows" not in steps(shoal.protect(people, 4, **roles, l=2, method="annealing"))
+    again = shoal.protect(people, 4, **roles, l=2, method="auto")
+    assert again.data.equals(found.data)
+
+
 def release(method, **options):
     people = shoal.datasets.patients(600)
     return shoal.protect(
@@ -193,7 +236,7 @@ def release(method, **options):
 
 def test_auto_searches_within_the_requirements_and_others_do_not():
     searched, plain = release("auto"), release("annealing")
-    assert [step["name"] for step in searched.manifest["method"]["steps"]][-1] == "search within the requirements"
+    assert steps(searched)[-1] == "search within the requirements"
     assert "search within the requirements" not in str(plain.manifest["method"])
     assert searched.loss.information_loss < plain.loss.information_loss
     assert searched.loss.information_loss < release("auto", effort="fast").loss.information_loss

@@ -17,11 +17,15 @@ from numpy.typing import NDArray
 from shoal.core.grouping import ordered_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.requirement_violation import RequirementTable
-from shoal.methods.effort import Effort
+from shoal.methods.effort import MOST_WINDOW_STEPS, WINDOW_STEP, Effort
+from shoal.methods.kernels.logarithm_table import exponential_table
 from shoal.methods.kernels.mixed_moves import GroupRule
+from shoal.methods.refinement.crossover import crossover
 from shoal.methods.refinement.mixed_search import BLOCK_RECORDS, ONE_BLOCK_RECORDS, MixedChain, anneal_pass
 from shoal.methods.refinement.mixed_table import MixedTable, exact_crossover
 from shoal.methods.refinement.record_annealing import Schedule
+from shoal.methods.refinement.split import split_large
+from shoal.methods.refinement.sse_annealing import anneal
 
 Integers = NDArray[np.int64]
 HOT, COLD = 0.2, 0.06
@@ -41,6 +45,11 @@ PASSES: dict[Effort, tuple[tuple[int, int], tuple[int, int]]] = {
     "best": ((6, 40), (3, 20)),
 }
 """Passes and sweeps of a table of several blocks, and of a large one."""
+WINDOWS: dict[Effort, float] = {"fast": 0.0, "balanced": 0.75, "best": 3.0}
+"""Seconds that a search in windows of a few groups may take before numbers are made to satisfy requirements."""
+FEWEST_STEPS = 8.0
+"""With fewer steps per record the windows find little."""
+WINDOW_HEAT = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +74,40 @@ def required_work(n: int, effort: Effort) -> tuple[int, int]:
         return PASSES[effort][n > MIDDLE_RECORDS]
     fewest, most = SWEEPS[effort]
     return 1, min(max(VISITS[effort] // n, fewest), most)
+
+
+def windows_work(n: int, d: int, k: int, effort: Effort) -> float:
+    """Return the steps per record of the search in windows, 0 for none; the same on every machine.
+
+    Examples
+    --------
+    >>> windows_work(4_000, 6, 5, "balanced"), windows_work(20_000, 6, 5, "balanced")
+    (14.0, 0.0)
+    """
+    seconds = n * WINDOW_STEP * k * k * (d + 10) / 23
+    steps = float(round(min(MOST_WINDOW_STEPS, WINDOWS[effort] / seconds)))
+    return steps if steps >= FEWEST_STEPS else 0.0
+
+
+def search_windows(
+    points: NDArray[np.float64], labels: Integers, k: int, *, steps: float, progress: Progress = SILENT
+) -> Integers:
+    """Return groups with at most the squared error of the given ones, from windows of groups that are formed anew.
+
+    They reach what no move of one record does, above all where many records are equal.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [9.0], [1.0], [8.0]])
+    >>> search_windows(points, np.array([0, 0, 1, 1]), 2, steps=20.0)
+    array([0, 1, 0, 1])
+    """
+    start = split_large(points, ordered_labels(labels), k)
+    found = anneal(
+        points - points.mean(axis=0), start, k, steps_per_record=steps, temperature=WINDOW_HEAT,
+        exponentials=exponential_table(), progress=progress,
+    )  # fmt: skip
+    return ordered_labels(crossover(points, start, found))
 
 
 def search_within(
