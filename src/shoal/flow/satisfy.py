@@ -4,7 +4,7 @@ First records with identical quasi-identifiers come together, if global recoding
 that whole groups are merged. Otherwise whatever a group lacks has a price that rises: persons or households, if these
 are counted, and confidential values (``shoal.methods.persons.rising_price``). Groups that still violate one are
 repaired by exchanges and merges (``shoal.privacy.enforcement``); then the squared error is lowered without violations.
-Groups of ``auto`` are searched further by the loss that is reported (``shoal.flow.searched_groups``).
+Groups of ``auto`` are searched further by the loss that is reported (``shoal.flow.auto_search``).
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _searched(
     prepared: Prepared, grouped: Grouped, confidential: ConfidentialValues, data: MethodData, progress: Progress
 ) -> Grouped:
     """Return groups of ``auto`` that satisfy all requirements beyond k records, from two starts, searched further."""
-    from shoal.flow.searched_groups import better_groups, searched_in_windows, searched_within
+    from shoal.flow.auto_search import better_groups, searched_in_windows, searched_within
 
     table, codes = requirement_arrays(grouped.requirements, confidential, None)
     found = _enforced(grouped, confidential, None, data, "requirements", progress)
@@ -213,7 +213,7 @@ def _searched(
     size = confidential.group_size(grouped.requirements)
     start = searched_in_windows(prepared, grouped, size, data, progress)
     if start is not None:
-        other = _enforced(start, confidential, None, data, "requirements", progress)
+        other = _enforced(start, confidential, None, data, "requirements", progress, construct=False)
         found = better_groups(found, other, data)
     return searched_within(prepared, found, table, codes, data, progress)
 
@@ -296,8 +296,13 @@ def _enforced(
     data: MethodData,
     step: str,
     progress: Progress,
+    *,
+    construct: bool = True,
 ) -> Grouped:
-    """Return groups near the given ones that satisfy all requirements beyond k records, block by block."""
+    """Return groups near the given ones that satisfy all requirements beyond k records, block by block.
+
+    Where such groups can also be constructed, the cheaper ones are taken, unless ``construct`` is False.
+    """
     from shoal.methods.persons.rising_price import Constraints
     from shoal.privacy.enforcement import merge_groups
 
@@ -318,7 +323,7 @@ def _enforced(
                 requirements.max_size,
             )  # fmt: skip
             found = satisfied_by_price(inside, groups, constraints, values, table, progress)
-            if confidential is not None and units is None and len(grouped.blocks) == 1:
+            if construct and confidential is not None and units is None and len(grouped.blocks) == 1:
                 found = _or_built(inside, groups, found, constraints, confidential, requirements, progress)
         return _counted(found, counts)
 
