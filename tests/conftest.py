@@ -1,10 +1,9 @@
 """What all tests share: named sets of tests, the reference data, and compiled loops that are never stale.
 
 ``pytest`` runs the default set, which takes a few minutes. ``pytest -m long`` runs the tests that ``long_tests.txt``
-lists, and the random tests with ten times as many inputs; ``pytest -m slow`` those that take minutes each, ``pytest -m
-everyday`` the whole job on public tables, ``pytest -m browser`` those that need Chromium, ``pytest -m spark``
-those that need Java and pyspark. A test that is named on the
-command line (``file.py::test``) runs in any case.
+lists, and the random tests with ten times as many inputs or more; ``pytest -m slow`` those that take minutes each,
+``pytest -m everyday`` the whole job on public tables, ``pytest -m browser`` those that need Chromium, ``pytest -m
+spark`` those that need Java and pyspark. A test that is named on the command line (``file.py::test``) runs in any case.
 ``pytest --attacks FILE tests/attacks`` runs the attack suite with as many inputs as each test allows, and writes the
 figures that the tests record to FILE.
 """
@@ -24,7 +23,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "shoal"
 LONG_TESTS = Path(__file__).parent / "long_tests.txt"
 NOT_BY_DEFAULT = ("long", "slow", "everyday", "browser", "spark")
 
-settings.register_profile("shoal", max_examples=20, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("shoal", max_examples=10, deadline=None, derandomize=True, print_blob=True)
 EXAMPLES = int(os.environ.get("SHOAL_LONG_EXAMPLES", "400"))
 """How many random inputs a test of the long set tries, unless the test says so itself."""
 settings.register_profile("thorough", settings.get_profile("shoal"), max_examples=EXAMPLES)
@@ -98,12 +97,16 @@ def compiled_digests():
 
 
 def long_patterns():
-    """Return the patterns of ``long_tests.txt`` by file; of each, the default set keeps 0 or 1 case of so many."""
+    """Return the patterns of ``long_tests.txt`` by file; of each, the default set keeps 0 or 1 case of so many.
+
+    A pattern that is there twice, with 1 of 3 and 1 of 2, keeps 1 of 6.
+    """
     lines = [line.partition("#")[0].strip() for line in LONG_TESTS.read_text(encoding="utf-8").splitlines()]
     found = [re.fullmatch(r"(?:1 of (\d+): )?(.+)", line) for line in lines if line]
     patterns = {}
     for match in found:
-        patterns.setdefault(match[2].partition("::")[0], {})[match[2]] = int(match[1] or 0)
+        of_file = patterns.setdefault(match[2].partition("::")[0], {})
+        of_file[match[2]] = of_file.get(match[2], 1) * int(match[1] or 0)
     return patterns
 
 
