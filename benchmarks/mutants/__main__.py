@@ -351,7 +351,7 @@ def score(rows):
         share = 100 * found / max(1, len(own) - same)
         left = len(own) - found - same
         of_all = drawn[package] if package else sum(drawn.values())
-        lines.append(f"| {package or 'all'} | {of_all} | {len(own)} | {found} | {same} | {left} | {share:.0f} % |")
+        lines.append(f"| {package or 'all'} | {of_all} | {len(own)} | {found} | {same} | {left} | {share:.1f} % |")
     return lines
 
 
@@ -362,7 +362,9 @@ def left(rows):
         name = str(file.relative_to(SOURCE))
         counts[name] = number_drawn(file) - sum(row["file"] == name for row in rows)
     names = [f"`{name}` {count}" for name, count in counts.items() if count]
-    return [f"Not tried: {', '.join(names)}." if names else "Every mutant that was drawn was tried."]
+    plain = sum(row.get("interpreted", False) for row in rows)
+    tried = f"Not tried: {', '.join(names)}." if names else "Every mutant that was drawn was tried."
+    return [tried + (f" Of the changed loops {plain} ran as plain Python." if plain else "")]
 
 
 def survivors(rows):
