@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
+from reproduction_costs import left_out, lines
 from reproduction_statements import statements
 
 from published import printed
@@ -45,13 +46,15 @@ new runs. A cell is
   Seeds and tables of the documents are not available; the figures of Shoal have the seed 0, simulated tables the seeds
   0 to 24;
 - **differs** (✗): none of these;
-- **not computed**: searches and random runs that take hours.
+- **not computed**: random runs of minutes to hours; their cost is [below](#not-computed).
 """
 
 
 def page():
     """The text of the page."""
-    return "\n".join([INTRODUCTION, counts(), differences(), tolerances(), said(), not_compared(), *tables()])
+    return "\n".join(
+        [INTRODUCTION, counts(), differences(), tolerances(), said(), not_computed(), not_compared(), *tables()]
+    )
 
 
 def write_page():
@@ -159,6 +162,20 @@ def said():
         "about SAFE are listed twice, for both of its vectors; the error is that of the vector before it is adjusted "
         "to the number of records, and every comparison is strict.\n\n" + table(head, lines)
     )
+
+
+def not_computed():
+    """The cells without a figure of Shoal, with the measured cost of a run."""
+    if not left_out():
+        return "## Not computed\n\nEvery cell was computed.\n"
+    text = (
+        "One run was measured for the smallest and the largest k, on one core; the hours are estimated from it. The "
+        "same random runs give a figure of several printed tables; a search for the best gain factor takes 21 runs. "
+        "Ratios of losses that were not computed are not listed.\n"
+    )
+    head = ["data", "method", "cells", "processor seconds of a run", "runs", "processor hours"]
+    rows = [(TITLES[data], *rest) for data, *rest in lines()]
+    return f"## Not computed\n\n{text}\n" + table(head, rows, right=4)
 
 
 def not_compared():

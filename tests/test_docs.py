@@ -40,6 +40,15 @@ def test_the_page_of_printed_figures_shows_the_stored_ones():
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run: python docs/reproduction.py --docs"
 
 
+def test_printed_cells_are_left_out_only_where_their_runs_take_long():
+    """At least two minutes of a core for a row, as measured on one run."""
+    script = load("reproduction_costs")
+    left_out = script.left_out()
+    assert left_out.keys() <= load("kept").kept(script.COSTS).keys(), "run: python docs/reproduction_costs.py"
+    quick = [call for call, (ks, _) in left_out.items() if script.hours(call, ks) < 1 / 30]
+    assert quick == [], "run: python docs/reproduction.py --compute, with these"
+
+
 OF_STORED_FIGURES = [  # scripts that write tables of docs/methods and docs/validation, and what they are called with
     ("docs", "reproduction_distance", ["cells", "cuts", "simulated"]),
     ("docs", "reproduction_pca", ["--docs"]),
