@@ -78,7 +78,7 @@ def searched_within(
         labels = canonical_labels(before[block])
         if not group_figures(part, labels).costs.any():
             return labels
-        return canonical_labels(search_within(part, labels, required, passes=passes, sweeps=sweeps, progress=progress))
+        return search_within(part, labels, required, passes=passes, sweeps=sweeps, progress=progress)
 
     labels = grouped.blocks.mapped(prepared.n, searched)
     return grouped.regrouped(labels, StepRecord("search within the requirements", {"passes": passes, "sweeps": sweeps}))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.grouping import ordered_labels
+from shoal.core.grouping import canonical_labels, ordered_labels
 from shoal.core.progress import SILENT, Progress
 from shoal.core.requirement_violation import RequirementTable
 from shoal.methods.effort import MOST_WINDOW_STEPS, WINDOW_STEP, Effort
@@ -107,7 +107,7 @@ def search_windows(
         points - points.mean(axis=0), start, k, steps_per_record=steps, temperature=WINDOW_HEAT,
         exponentials=exponential_table(), progress=progress,
     )  # fmt: skip
-    return ordered_labels(crossover(points, start, found))
+    return canonical_labels(crossover(points, start, found))
 
 
 def search_within(
@@ -150,7 +150,7 @@ def search_within(
     records = np.flatnonzero(sizes[labels] <= most)
     inside = ordered_labels(labels[records]) if records.size else records
     if records.size < 2 * required.k or not inside.any():
-        return labels
+        return canonical_labels(labels)
     largest = max(int(sizes[sizes <= most].max()), min(2 * required.k - 1, most))
     part = table.part(records)
     schedule = Schedule(passes, sweeps, HOT, COLD, BLOCK_RECORDS)
@@ -169,4 +169,4 @@ def search_within(
     best = exact_crossover(part, inside, found)
     labels = labels.copy()
     labels[records] = sizes.size + best
-    return ordered_labels(labels)
+    return canonical_labels(labels)
