@@ -64,6 +64,8 @@ PACKAGES = {
 SHARE = 0.08
 TESTS = [
     *("tests/" + name for name in ("privacy", "recoding", "core", "schema", "dp", "flow", "api", "attacks")),
+    "tests/engines/test_recount_parts.py",
+    "tests/methods/nominal/test_required_search.py",
     *("src/shoal/" + name for name in ("privacy", "recoding", "core", "dp")),
 ]
 

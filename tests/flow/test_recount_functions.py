@@ -9,7 +9,7 @@ import pytest
 import shoal
 from shoal.api import checks
 from shoal.core.requirement_violation import ALPHA, DISTINCT
-from shoal.errors import GroupTooSmall, ParameterError, ShoalError
+from shoal.errors import GroupTooSmall, ParameterError, ShoalError, UnknownColumn
 from shoal.flow import person_requirements as by_persons
 from shoal.flow import recount_file, released
 from shoal.flow.group import Blocks
@@ -189,6 +189,24 @@ def test_the_smallest_k_of_verify_is_two():
     for wrong in (1, True, 2.0):
         with pytest.raises(ParameterError, match="at least 2"):
             shoal.verify(table, wrong, quasi=["age"])
+
+
+def test_the_smallest_k_of_an_assessment_is_two():
+    table = pl.DataFrame({"age": [1, 1]})
+    assert shoal.assess(table, quasi=["age"], k=2).k == 2
+    with pytest.raises(ParameterError, match="at least 2"):
+        shoal.assess(table, quasi=["age"], k=1)
+
+
+def test_verify_refuses_the_name_of_an_unknown_confidential_column():
+    with pytest.raises(UnknownColumn, match="illness"):
+        shoal.verify(pl.DataFrame({"age": [1, 1]}), 2, quasi=["age"], confidential=["illness"])
+
+
+def test_a_requirement_that_one_group_of_all_records_violates_is_named():
+    table = pl.DataFrame({"age": [1, 2, 3, 4], "illness": ["A", "A", "B", "B"]})
+    with pytest.raises(ParameterError, match=r"l=3 is not achievable .*with all records in one group, l=2; request"):
+        shoal.protect(table, 2, quasi=["age"], confidential=["illness"], l=3)
 
 
 def test_an_assessment_says_what_its_k_counts():
