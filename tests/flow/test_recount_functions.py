@@ -198,6 +198,12 @@ def test_the_smallest_k_of_an_assessment_is_two():
         shoal.assess(table, quasi=["age"], k=1)
 
 
+def test_an_original_without_a_column_of_persons_is_not_ignored():
+    table = pl.DataFrame({"age": [1, 1]})
+    with pytest.raises(ParameterError, match="k counts persons; name the column of the original"):
+        shoal.verify(table, 2, quasi=["age"], original=table)
+
+
 def test_verify_refuses_the_name_of_an_unknown_confidential_column():
     with pytest.raises(UnknownColumn, match="illness"):
         shoal.verify(pl.DataFrame({"age": [1, 1]}), 2, quasi=["age"], confidential=["illness"])
