@@ -58,7 +58,7 @@ def lines():
         data, method, options, _ = computed.parsed(f"{call}/k=2")
         best = f", best of {options['runs']}" if "runs" in options else ""
         shown = " to ".join(dict.fromkeys(f"{value:.2g}" for value in seconds))
-        yield data, f"`{method}`{best}", len(cells), shown, f"{runs_of(call) * len(ks):,}", f"{hours(call, ks):.1f}"
+        yield data, f"`{method}`{best}", len(cells), shown, f"{runs_of(call) * len(ks):,}", f"{hours(call, ks):.2f}"
 
 
 def measure():
