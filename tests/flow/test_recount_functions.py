@@ -275,3 +275,10 @@ def test_histories_of_a_file_with_codes_follow_the_order_of_its_rows(tmp_path):
     assert recounted(tmp_path, [7, 7, 3, 3], [1, 2, 1, 2], histories, turned).class_units.min() == 2
     with pytest.raises(GroupTooSmall):
         recounted(tmp_path, [7, 7, 3, 3], [1, 2, 2, 1], histories, turned)
+
+
+@pytest.mark.parametrize(("ages", "changed"), [([1, 1, 2, 2], 0), ([1, 1, 1, 1, 5, 6], 1)])
+def test_the_manifest_says_whether_global_recoding_changed_the_groups(ages, changed):
+    table = pl.DataFrame({"age": ages})
+    release = shoal.protect(table, 2, quasi=["age"], method="mdav", global_recoding=True, accept_loss=True)
+    assert {"name": "identical records together", "changed": changed} in release.manifest["method"]["steps"]
