@@ -18,8 +18,8 @@ from pathlib import Path
 
 QUASI = ["age", "income", "height"]
 MOST_MODULES, MOST_FILES = 60, 45
-"""What a protection through the command line may import and call, checked by tests/test_start.py; compiling takes one more
-module than stored loops."""
+"""What a protection through the command line may import and call, checked by tests/test_start.py; one module more is
+imported where loops are compiled than where they are stored."""
 SCENARIOS = {
     "python": "shoal.protect of a CSV file",
     "written": "the same, then release.write",
