@@ -95,6 +95,8 @@ def test_a_folder_beyond_memory_is_verified_bucket_by_bucket(tmp_path, monkeypat
         shoal.verify(tmp_path, whole.k + 1, quasi=["age", "job"])
     with pytest.raises(shoal.errors.UnknownColumn, match="aeg"):
         shoal.verify(tmp_path, 2, quasi=["aeg"], unnamed="other")
+    with pytest.raises(shoal.errors.UnknownColumn, match="wage"):
+        shoal.verify(tmp_path, 2, quasi=["age", "job"], confidential=["wage"], unnamed="other")
     monkeypatch.setattr("shoal.core.memory.free_memory", lambda: None)
     assert shoal.verify(tmp_path, 2, quasi=["age", "job"]).k == whole.k
 

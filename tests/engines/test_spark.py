@@ -41,12 +41,18 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1"  # a test is too short for the optimising
 SOURCE = Path(shoal.__file__).parent
 
 
-@pytest.fixture(scope="session")
-def session():
-    """A session of two cores, in which a task is tried four times."""
+def spark_or_skip():
+    """Return the module pyspark.sql; skips the test, with the reason, where Spark cannot run."""
     pyspark_sql = pytest.importorskip("pyspark.sql")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("no Java virtual machine")
+    return pyspark_sql
+
+
+@pytest.fixture(scope="session")
+def session():
+    """A session of two cores, in which a task is tried four times."""
+    pyspark_sql = spark_or_skip()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = pyspark_sql.SparkSession.builder.master("local[2,4]").appName("tests")
     for name, value in {
@@ -354,6 +360,8 @@ def test_what_a_dataframe_is_not_measured_for_is_one_sentence(classes):
             shoal.assess(frame, quasi=["age"], unnamed="other", **options)
     with pytest.raises(UnknownColumn, match="agee"):
         shoal.verify(frame, 2, quasi=["agee"], unnamed="other")
+    with pytest.raises(UnknownColumn, match="diagnose"):
+        shoal.verify(frame, 2, quasi=["age"], confidential=["diagnose"], unnamed="other")
     for call in (shoal.verify, lambda data, _, **columns: shoal.assess(data, **columns)):
         with pytest.raises(DataError, match="no records"):
             call(frame.where("age < -900"), 2, quasi=["age"], unnamed="other")
@@ -457,14 +465,17 @@ shoal.protect(
 """
 
 
-def test_nothing_is_visible_after_the_driver_is_killed(session, tmp_path):
-    source = files_of(people(2000), tmp_path / "in", [2000])
-    safe = tmp_path / "out" / "safe"
+def driver(folder):
+    """Return the command and the environment of a process that protects files by Spark, and its output."""
+    source, safe = files_of(people(2000), folder / "in", [2000]), folder / "out" / "safe"
     safe.parent.mkdir()
     master = "--master local[2] --driver-memory 1g --conf spark.ui.enabled=false"
     master += f" --driver-java-options {QUICK_JAVA} pyspark-shell"
-    environment = os.environ | {"PYSPARK_SUBMIT_ARGS": master}
-    command = [sys.executable, "-c", DRIVER, str(source), str(safe)]
+    return [sys.executable, "-c", DRIVER, str(source), str(safe)], os.environ | {"PYSPARK_SUBMIT_ARGS": master}, safe
+
+
+def test_nothing_is_visible_after_the_driver_is_killed(session, tmp_path):
+    command, environment, safe = driver(tmp_path)
     for stage in ("counting", "protecting", "verifying", None):
         process = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, text=True, errors="replace")
         for line in process.stderr:

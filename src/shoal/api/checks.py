@@ -360,7 +360,7 @@ def verify(
         unchanged = [*names_list(confidential or ()), *names_list(other or ())]
         if is_in_parts(data) and not (read_options or kinds or orders or hierarchies):
             named = {*names, *unchanged, *names_list(identifiers or ())}
-            counted = verified_in_parts(data, names, k, None if unnamed == "other" else named, progress)
+            counted = verified_in_parts(data, names, unchanged, k, None if unnamed == "other" else named, progress)
             if counted is not None:
                 return counted
         if not of_spark(data):

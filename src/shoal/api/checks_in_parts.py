@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.core.progress import Progress
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, UnknownColumn
 from shoal.schema.columns import Role, Schema
 from shoal.schema.loading import complete_schema, stated_column
 from shoal.tables import Table, read_head
@@ -44,21 +44,27 @@ def large_parquet(data: str | Path) -> ParquetParts | None:
 
 
 def verified_in_parts(
-    data: Any, names: Sequence[str], k: int, named: set[str] | None, progress: Progress
+    data: Any, names: Sequence[str], unchanged: Sequence[str], k: int, named: set[str] | None, progress: Progress
 ) -> Classes | None:
     """Count k on Parquet files that memory does not hold, or on a DataFrame of Spark.
 
-    None for every other table, or where a role is unknown.
+    None for every other table, or where a role is unknown. A column of ``unchanged`` that is not there is an error.
     """
-    if of_spark(data):
-        if not names or not (named is None or named >= {*data.columns}):
-            return None
+    if not names:
+        return None
+    source = None if of_spark(data) else large_parquet(data)
+    if source is None and not of_spark(data):
+        return None
+    present = list(data.columns if source is None else source.names)
+    for name in unchanged:
+        if name not in present:
+            raise UnknownColumn(name, present)
+    if not (named is None or named >= {*present}):
+        return None
+    if source is None:
         from shoal.engines.spark_checks import verify_frame
 
         return verify_frame(data, names, k, progress=progress)
-    source = large_parquet(data) if names else None
-    if source is None or not (named is None or named >= {*source.names}):
-        return None
     from shoal.engines.verify_parts import verify_parts
 
     return verify_parts(source, names, k, progress=progress)
