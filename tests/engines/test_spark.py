@@ -246,12 +246,19 @@ def test_plans_that_end_at_the_driver_return_evidence_or_totals(session, tmp_pat
     source = files_of(table, tmp_path / "in", [300, 300])
     in_spark(session, source, plan, tmp_path / "spark", 100)
     from shoal.engines.spark import protect_frame
+    from shoal.engines.spark_checks import sample_frame
 
     frame = session.read.parquet(str(source))
     for given in (frame, frame.where("age > 20")):  # numbered by files, and by content
         protect_frame(given, plan, leaf_records=100, bucket_rows=300, partitions=3, order_key=KEY)
-    kinds = dict(plans)
-    assert len(plans) > 12
+    kinds, made = dict(plans), len(plans)
+    named = {"quasi": ["age", "income"], "unnamed": "other"}
+    with pytest.raises(GroupTooSmall):
+        shoal.verify(frame, 600, **named)
+    shoal.assess(frame, **named)
+    sample_frame(frame, named["quasi"], records=50)
+    assert len(plans) > made + 4
+    assert made > 12
     for columns, text in plans:
         top = text.splitlines()[0]
         assert columns == ("place", "evidence") or top.startswith("Aggregate"), text
