@@ -1,6 +1,7 @@
 """The search of groups that satisfy requirements: compared with a slow version, with all groupings, and recounted."""
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -8,6 +9,7 @@ import pytest
 
 import shoal
 from shoal.core.threads import set_threads
+from shoal.flow.auto_search import better_groups
 from shoal.methods.kernels.mixed_moves import GroupRule, mixed_sweep
 from shoal.methods.refinement import mixed_search, required_search
 from shoal.methods.refinement.crossover import group_costs_by_column
@@ -117,6 +119,36 @@ def test_groups_satisfy_the_requirement_and_lose_less(requested, repetitions):
         assert cost(table, found) <= cost(table, labels) * (1 + 1e-12)
         less += cost(table, found) < 0.95 * cost(table, labels)
     assert less >= repetitions(40) // 2
+
+
+def test_a_search_that_ends_worse_gives_the_groups_it_began_with(monkeypatch):
+    """One sweep so hot that it destroys groups that a long search found."""
+    for seed in range(4):
+        table, labels, required = case(seed, {"l": 2}, 120)
+        good = search_within(table, labels, required, passes=1, sweeps=200)
+        with monkeypatch.context() as hot:
+            hot.setattr(required_search, "HOT", 50.0)
+            hot.setattr(required_search, "COLD", 50.0)
+            found = search_within(table, good, required, passes=1, sweeps=1)
+        assert cost(table, found) <= cost(table, good) * (1 + 1e-12)
+        assert count_violating(found, required.codes, required.table) == 0
+
+
+def test_of_two_starts_the_cheaper_groups_are_taken():
+    class Start:
+        def __init__(self, labels):
+            self.grouping = SimpleNamespace(labels=labels)
+
+        def regrouped(self, labels, _step):
+            return labels
+
+    points = np.random.default_rng(0).normal(size=(60, 2))
+    near = np.argsort(np.argsort(points[:, 0])) // 4
+    far = np.arange(60) // 4
+    data = SimpleNamespace(points=lambda: points)
+    for first, second in ((near, far), (far, near)):
+        found = better_groups(Start(first), Start(second), data)
+        assert group_costs_by_column(points, found).sum() <= group_costs_by_column(points, near).sum() * (1 + 1e-12)
 
 
 def test_a_largest_size_is_kept(repetitions):
